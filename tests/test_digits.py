@@ -1,16 +1,15 @@
-"""The shipped digits are the ones the data set describes, and the script that makes them says what it cannot use."""
+"""The shipped digits are those of the data set, and the script that makes them says what it cannot use."""
 
 import gzip
 import hashlib
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ringlab.data import make_digits
 
-SHIPPED = Path(make_digits.__file__).with_name("digits.npz")
+SHIPPED = make_digits.TARGET
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def test_every_pixel_and_label_in_order(shipped):
     assert checksum == "87ff0c9e40dc7e2c0e34e7257799c2e3f3aec1a016363bb11cad869ec428a826"
 
 
-# -- the script ------------------------------------------------------------------------------------------------
+# -- the script ------------------------------------------------------------------------------------------
 
 
 def source_of(images, labels):
@@ -113,7 +112,7 @@ def test_make_digits_refuses_pixels_that_are_none(pixel, shipped):
     images, labels = shipped
     wrong = images[:2].astype(float)
     wrong[1, 3, 3] = pixel
-    with pytest.raises(ValueError, match="pixels in 0..16"):
+    with pytest.raises(ValueError, match=r"pixels in 0\.\.16"):
         make_digits.parse(source_of(wrong, labels[:2]))
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 INSIDE = "sklearn/datasets/data/digits.csv.gz"
+TARGET = Path(__file__).with_name("digits.npz")
 
 
 def read_source(path):
@@ -38,7 +39,7 @@ def read_source(path):
 
 
 def parse(source):
-    """(images, labels) as described above, from the bytes of digits.csv.gz; ValueError when they are not that."""
+    """(images, labels) as above, from the bytes of digits.csv.gz; ValueError when they are something else."""
     with gzip.open(io.BytesIO(source), "rt", encoding="ascii") as lines:
         table = np.loadtxt(lines, delimiter=",")
     if table.ndim != 2 or table.shape[1] != 65:
@@ -49,7 +50,7 @@ def parse(source):
     return pixels.astype(np.uint8).reshape(-1, 8, 8), labels.astype(np.uint8)
 
 
-def make(path, target=Path(__file__).with_name("digits.npz")):
+def make(path, target=TARGET):
     """Write `target` from the source at `path` and return (images, labels)."""
     images, labels = parse(read_source(path))
     np.savez_compressed(target, images=images, labels=labels)
