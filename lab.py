@@ -157,7 +157,7 @@ def wanted():
     for path in (CONSTRAINTS, os.path.join(HERE, "pyproject.toml")):
         with io.open(path, "rb") as file:
             digest.update(file.read())
-    return "%s %d.%d.%d %s" % ((digest.hexdigest(),) + tuple(sys.version_info[:3]) + (HERE,))
+    return "%s %s %s" % (digest.hexdigest(), sys.version.split()[0], HERE)
 
 
 def is_ready(extra):

@@ -50,7 +50,7 @@ def serve(argv, folder):
     """Start JupyterLab with the lab's settings; print its address; look the machine over once it is up."""
     os.environ.update(environment(folder))
     # jsonschema tries this import for one rarely used format, and it compiles a grammar for a whole second
-    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+    sys.modules.setdefault("rfc3987_syntax", None)
     from jupyterlab.labapp import LabApp
     from traitlets.config import Config
 
