@@ -1,0 +1,59 @@
+"""A ring all-reduce you can watch.
+
+    import numpy as np, ringlab as rl
+    run = rl.run(rl.ring_allreduce)      # four real processes; rank r holds 10**r
+    print(run)                           # ring_allreduce, 4 ranks over pipe: 24 messages, 384 bytes, every rank ...
+    print(run.trace.table(round=1))      # who sent what to whom
+    rl.show(run)                         # watch it
+
+Importing this costs numpy and no more: everything else loads when it is first used.
+"""
+
+import importlib
+
+from . import bugs
+from .algorithms import ALGORITHMS, all_gather, pass_around_allreduce, reduce_scatter, ring_allreduce
+
+__version__ = "0.1.0"
+
+# name -> where it lives; the order is that of the lessons
+_LAZY = {
+    "run": "run",
+    "Run": "run",
+    "show": "views.player",
+    "predict": "classroom",
+    "claims": "classroom",
+    "check": "judge",
+    "launch": "launch",
+    "World": "world",
+    "close": "world",
+    "load": "trace",
+    "Network": "network",
+}
+_MODULES = ("faults", "verdicts", "training", "buckets", "cost")
+
+__all__ = [
+    "ALGORITHMS",
+    "all_gather",
+    "bugs",
+    "pass_around_allreduce",
+    "reduce_scatter",
+    "ring_allreduce",
+    *_LAZY,
+    *_MODULES,
+]
+
+
+def __getattr__(name):
+    if name in _LAZY:
+        value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module 'ringlab' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return sorted([*globals(), *__all__])

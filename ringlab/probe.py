@@ -1,0 +1,204 @@
+"""Provenance by probe: whose terms does a message or a chunk hold?
+
+Before the data, the same code runs once on marks. Chunk c of rank r is a vector with a single 1 at position
+c * P + r, so what a message holds says exactly which chunks and whose terms it carries, and how often (a 2 is a
+double count), for any code that only adds, copies and scales. Nothing is wrapped or subclassed, and the code cannot
+tell marks from gradients. The probe runs on the virtual wire with one time unit per message, so it also gives the
+round of every message.
+"""
+
+import numpy as np
+
+from .chunks import Chunks
+from .network import ROUNDS
+from .record import RECV
+from .wires.virtual import VirtualWire
+
+MAX_RANKS = 64  # above, runs are counted and not probed: the marks would outweigh the data
+WATCH_ALL = 16  # up to here every chunk is compared at every call; above only those that were asked for since
+
+
+def contents(vector, ranks):
+    """What a mark vector holds: ((chunk, terms), ...), with a rank repeated in `terms` when counted more than once.
+
+    A vector that was scaled as a whole (a mean) is read as if it had not been. None when it is no whole-number
+    combination of marks, or no mark vector at all.
+    """
+    vector = np.asarray(vector)
+    if vector.shape != (ranks * ranks,):
+        return None
+    (where,) = np.nonzero(vector)
+    if not len(where):
+        return ()
+    counts = vector[where]
+    if counts.min() <= 0:
+        return None
+    if np.abs(counts - np.rint(counts)).max() > 1e-6:  # no whole numbers: scaled, if it is anything
+        counts = counts / counts.min()
+    whole = np.rint(counts)
+    if (whole < 1).any() or np.abs(counts - whole).max() > 1e-6:
+        return None
+    held = {}
+    for position, count in zip(where.tolist(), whole.astype(int).tolist(), strict=True):
+        held.setdefault(position // ranks, []).extend([position % ranks] * count)
+    return tuple((chunk, tuple(terms)) for chunk, terms in held.items())
+
+
+def marks(rank, ranks):
+    """The probe's buffer for one rank: `ranks` chunks of `ranks**2` float64, each with its single 1."""
+    buffer = np.zeros((ranks, ranks * ranks))
+    for chunk in range(ranks):
+        buffer[chunk, chunk * ranks + rank] = 1
+    return buffer.ravel()
+
+
+class _AskedFor(Chunks):
+    """Chunks that remember which of them were handed out."""
+
+    def __init__(self, buffer, p):
+        super().__init__(buffer, p)
+        self.asked = set()
+
+    def __getitem__(self, index):
+        self.asked.update(range(len(self))[index] if isinstance(index, slice) else (index % len(self),))
+        return super().__getitem__(index)
+
+    def __setitem__(self, index, value):
+        self.asked.add(index % len(self))
+        super().__setitem__(index, value)
+
+
+class _Watcher:
+    """Notes how one rank's chunks change between its calls of send and recv."""
+
+    def __init__(self, rank, ranks):
+        self.rank, self.ranks = rank, ranks
+        self.chunks = (Chunks if ranks <= WATCH_ALL else _AskedFor)(marks(rank, ranks), ranks)
+        self._before = self._now().copy()
+        self.messages = []  # per event: contents of each array in the message
+        self.changes = [[]]  # per event (index 0: before the first): (chunk, contents) that changed since
+
+    def _now(self):
+        return self.chunks.buffer.reshape(self.ranks, -1)
+
+    def look(self, everywhere=False):
+        """Note what changed since the last look."""
+        now = self._now()
+        candidates = np.arange(self.ranks)
+        if isinstance(self.chunks, _AskedFor) and not everywhere:
+            candidates = np.array(sorted(self.chunks.asked), int)
+            self.chunks.asked.clear()
+        changed = (now[candidates] != self._before[candidates]).any(axis=1)
+        for chunk in candidates[changed].tolist():
+            self.changes[-1].append((chunk, contents(now[chunk], self.ranks)))
+            self._before[chunk] = now[chunk]
+
+    def note(self, message):
+        """Note one event and what its message holds."""
+        parts = message if isinstance(message, (list, tuple)) else [message]
+        self.messages.append([contents(part, self.ranks) for part in parts])
+        self.changes.append([])
+
+
+def run_probe(function, ranks, on_switch=None):
+    """Plain data about one run of `function` on marks, or the exception that ended it.
+
+    Per rank and event, in program order: `kinds`, `peers`, `messages` (contents of each array), `starts` (round);
+    `changes` has one entry more, the first for what the code did before its first call. `final` is what each rank's
+    returned chunks hold, `unread` the (src, dst) pairs with messages nobody received, `rounds` the end of the run.
+    """
+    watchers = [_Watcher(rank, ranks) for rank in range(ranks)]
+    wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
+
+    def program(watcher):
+        def play(send, recv):
+            def probed_send(x, dst):
+                watcher.look()
+                send(x, dst)
+                watcher.note(x)
+
+            def probed_recv(src):
+                watcher.look()
+                x = recv(src)
+                watcher.note(x)
+                return x
+
+            returned = function(watcher.chunks, watcher.rank, probed_send, probed_recv)
+            watcher.look(everywhere=True)
+            return returned
+
+        return play
+
+    returned = wire.run([program(watcher) for watcher in watchers])
+    return {
+        "ranks": ranks,
+        "kinds": [[event[0] for event in events] for events in wire.events],
+        "peers": [[event[1] for event in events] for events in wire.events],
+        "lines": [[event[2] for event in events] for events in wire.events],
+        "messages": [watcher.messages for watcher in watchers],
+        "starts": _message_starts(wire.events),
+        "changes": [watcher.changes for watcher in watchers],
+        "final": [_final(value, ranks) for value in returned],
+        "unread": wire.unread(),
+        "rounds": max(wire.now, default=0),
+    }
+
+
+def _final(value, ranks):
+    if isinstance(value, Chunks):
+        value = [value[i] for i in range(ranks)]
+    if not isinstance(value, (list, tuple)):
+        return None
+    return [contents(part, ranks) if np.shape(part) == (ranks * ranks,) else None for part in value]
+
+
+def _message_starts(events):
+    """Per rank and event the start of its message: a receive takes the start of the send it matches."""
+    sent = {}
+    for rank, program in enumerate(events):
+        for kind, peer, _, _, start, _ in program:
+            if kind != RECV:
+                sent.setdefault((rank, peer), []).append(start)
+    starts = []
+    for rank, program in enumerate(events):
+        mine, taken = [], {}
+        for kind, peer, _, _, start, _ in program:
+            if kind == RECV:
+                nth = taken[peer] = taken.get(peer, -1) + 1
+                start = sent[peer, rank][nth]
+            mine.append(start)
+        starts.append(mine)
+    return starts
+
+
+def rounds_of(kinds, peers):
+    """(starts per rank and event, rounds) of recorded programs: the same calls replayed at one time unit each.
+
+    kinds, peers: per rank the events in program order, as in `run_probe`. Receives without a matching send (the run
+    broke off) and all that follows on that rank get the last time known.
+    """
+    sends = {}
+    for rank, (mine, to) in enumerate(zip(kinds, peers, strict=True)):
+        for kind, peer in zip(mine, to, strict=True):
+            if kind != RECV:
+                sends[rank, peer] = sends.get((rank, peer), 0) + 1
+    wire = VirtualWire(len(kinds), ROUNDS, lines=False)
+
+    def program(rank):
+        def play(send, recv):
+            for kind, peer in zip(kinds[rank], peers[rank], strict=True):
+                if kind == RECV:
+                    if sends.get((peer, rank), 0) == 0:
+                        return
+                    sends[peer, rank] -= 1
+                    recv(peer)
+                else:
+                    send(None, peer)
+
+        return play
+
+    wire.run([program(rank) for rank in range(len(kinds))])
+    starts = _message_starts(wire.events)
+    for rank, mine in enumerate(starts):
+        mine.extend([mine[-1] if mine else 0] * (len(kinds[rank]) - len(mine)))
+    return starts, max(wire.now, default=0)

@@ -1,0 +1,221 @@
+"""What a rank process does: wait for a call, play it, answer.
+
+A rank trusts the kernel that started it and nobody else. It ignores Ctrl-C, prints into its record, and ends itself
+when the kernel is gone, even while learner code loops.
+"""
+
+import contextlib
+import io
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+
+import numpy as np
+
+from . import plain, source
+from .channel import receive_message, send_message
+from .chunks import ADDERS, Chunks
+from .comm import Comm
+from .record import CURRENT, DONE, MOVED, PHASE, Record
+from .wires.endpoint import Endpoint
+from .wires.pipe import PipeWire
+
+
+def main(rank, ranks, record_name, control, life, death, links):
+    """Serve calls until the kernel says stop or disappears."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(socket, "fromshare") and not isinstance(control, socket.socket):  # Windows: handed over by a pipe
+        control, life, *others = (socket.fromshare(control.recv_bytes()) for _ in range(ranks + 1))
+        links = dict(zip([peer for peer in range(ranks) if peer != rank], others, strict=True))
+    if death is not None:
+        _die_when_closed(death.fileno())
+    control.setblocking(True)
+    record = Record(ranks, record_name)
+    block = record.blocks[rank]
+    watch_the_kernel(life, threading.main_thread().ident)
+    sys.stdout = sys.stderr = _Printer(block)
+    wire = PipeWire(rank, links)
+    send_message(control, {"say": "up"})
+    while True:
+        try:
+            call = receive_message(control)
+        except (EOFError, OSError):
+            os._exit(0)
+        answer = _answer(rank, call, wire, block, control)
+        send_message(control, answer)
+
+
+def watch_the_kernel(life, thread):
+    """Answer the kernel's question "where are you?", and end this process when the kernel is gone."""
+
+    def watch():
+        while True:
+            try:
+                life.setblocking(True)
+                asked = life.recv(1)
+            except OSError:
+                asked = b""
+            if not asked:
+                os._exit(1)
+            frame = sys._current_frames().get(thread)
+            stack = traceback.extract_stack(frame) if frame else []
+            lines = [[entry.filename, entry.lineno or 0, entry.name] for entry in stack]
+            with contextlib.suppress(OSError):
+                send_message(life, [entry for entry in lines if not entry[0].startswith(source.PACKAGE)][-8:])
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def _die_when_closed(death):
+    """Where the system can: a signal that ends this process when `death` closes, even if C code keeps the GIL."""
+    with contextlib.suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(death, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(death, fcntl.F_SETFL, fcntl.fcntl(death, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO ends a process
+
+
+class _Printer(io.TextIOBase):
+    """Prints go to the record, from where the kernel shows them in the cell."""
+
+    def __init__(self, block):
+        self._block = block
+
+    def write(self, text):
+        self._block.add_print(text)
+        return len(text)
+
+    def writable(self):
+        return True
+
+
+def _answer(rank, call, wire, block, control):
+    """Play one call; plain data about how it ended."""
+    block.clear()
+    wire.call = call["call"]
+    try:
+        play = PLAYS[call["do"]](rank, call, wire, block)
+        send_message(control, {"say": "ready"})
+        if receive_message(control) != "go":
+            return {"say": "dropped"}
+        start = time.perf_counter_ns()
+        value = play()
+        end = time.perf_counter_ns()
+        block.state[PHASE] = DONE
+        answer = {"say": "done", "value": value, "start": start, "end": end}
+        plain.encode(answer)
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0 if left.code is None else 1
+        wire.flush()
+        os._exit(code)
+    except BaseException as error:
+        answer = describe_exception(error)
+    return answer
+
+
+def describe_exception(error):
+    """What the kernel needs to know about an exception on a rank: plain text, the learner's own lines first."""
+    rank = getattr(error, "rank", None)  # of a virtual run's RankFailed or Deadlock
+    if type(error).__name__ == "RankFailed":
+        return {**describe_exception(error.__cause__), "rank": rank}
+    entries = traceback.extract_tb(error.__traceback__)
+    own = [entry for entry in entries if not entry.filename.startswith(source.PACKAGE)]
+    last = (own or entries or [None])[-1]
+    return {
+        "say": "raised",
+        "type": type(error).__name__,
+        "text": str(error),
+        "line": last.lineno if last else 0,
+        "where": last.name if last else "",
+        "rank": None,
+        "verdict": getattr(error, "verdict", None),
+        "cycle": list(getattr(error, "cycle", ())),
+        "file": last.filename if last else "",
+        "traceback": [line.rstrip() for entry in own for line in traceback.format_list([entry])],
+    }
+
+
+def load(data):
+    """A function (or other object) that the kernel sent by value."""
+    import cloudpickle
+
+    return cloudpickle.loads(data)
+
+
+def _play_run(rank, call, wire, block):
+    """One all-reduce over the chunks of a buffer; answers with the buffer that came back."""
+    function, wraps = load(call["function"]), load(call["wraps"]) if call["wraps"] else ()
+    ranks, buffer = call["ranks"], call["buffer"]
+    adder = ADDERS[call["op"]]
+    endpoint = Endpoint(
+        wire, block, ranks, wire_dtype=call["wire_dtype"], dtype=buffer.dtype, adder=adder, mode=call["mode"]
+    )
+    send, recv = endpoint.send, endpoint.recv
+    for wrap in wraps:
+        send, recv = wrap.wrap(rank, send, recv, endpoint.clock(call["starts"]))
+    chunks = Chunks(buffer.view(adder), ranks)
+    return lambda: returned_buffer(function(chunks, rank, send, recv), chunks)
+
+
+def returned_buffer(returned, chunks):
+    """The flat array of what an algorithm returned: its Chunks, or a list of arrays; plain data says what else."""
+    if returned is chunks:
+        return chunks.buffer.view(np.ndarray)
+    if isinstance(returned, Chunks):
+        return np.asarray(returned.buffer)
+    if isinstance(returned, np.ndarray):
+        return returned.ravel().view(np.ndarray)
+    if isinstance(returned, (list, tuple)) and returned and all(isinstance(part, np.ndarray) for part in returned):
+        return np.concatenate([part.ravel().view(np.ndarray) for part in returned])
+    return {"returned": "None" if returned is None else type(returned).__name__}
+
+
+def _play_launch(rank, call, wire, block):
+    """Any program on this rank; answers with what it returned."""
+    program, args = load(call["function"])
+    comm = Comm(rank, call["ranks"], Endpoint(wire, block, call["ranks"], mode=call["mode"]))
+    return lambda: program(comm, *args)
+
+
+def _play_probe(rank, call, wire, block):
+    """All ranks of a probe, in this one process; answers with None when the code does not run on marks."""
+    from .probe import run_probe
+
+    function = load(call["function"])
+
+    def play():
+        sys.stdout = sys.stderr = io.StringIO()  # a probe is silent
+        try:
+            return run_probe(function, call["ranks"], on_switch=_noting(block))
+        except Exception:
+            return None  # the run itself will tell why
+        finally:
+            sys.stdout = sys.stderr = _Printer(block)
+
+    return play
+
+
+def _play_virtual(rank, call, wire, block):
+    """All ranks of a virtual run, in this one process."""
+    from .simulate import simulate
+
+    function, network, wraps = load(call["function"])
+    options = {key: call[key] for key in ("buffers", "op", "wire_dtype", "adds")}
+    return lambda: simulate(function, network=network, wraps=wraps, on_switch=_noting(block), **options)
+
+
+def _noting(block):
+    """Note in the record which rank has the floor."""
+
+    def note(current):
+        block.state[CURRENT] = current
+        block.state[MOVED] += 1
+
+    return note
+
+
+PLAYS = {"run": _play_run, "launch": _play_launch, "probe": _play_probe, "virtual": _play_virtual}

@@ -1,0 +1,54 @@
+"""Which line of source acted, and the text of that source."""
+
+import inspect
+import os
+import sys
+
+PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+ALGORITHMS = PACKAGE + "algorithms" + os.sep
+RANK = PACKAGE + "rank.py"
+
+
+def calling_line():
+    """Line number of the nearest frame outside ringlab; of the algorithm's own file when all frames are ours."""
+    frame = sys._getframe(2)
+    ours = 0
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(PACKAGE):
+            return frame.f_lineno
+        if not ours and name.startswith(ALGORITHMS):
+            ours = frame.f_lineno
+        elif name == RANK:
+            break
+        frame = frame.f_back
+    return ours
+
+
+def is_builtin(function):
+    """Whether `function` is one of our own algorithms (or bugs), reachable by its name."""
+    module = getattr(function, "__module__", None) or ""
+    if not module.startswith(("ringlab.algorithms", "ringlab.bugs")):
+        return False
+    return getattr(sys.modules.get(module), getattr(function, "__name__", ""), None) is function
+
+
+def name_of(function):
+    """A name to show for any callable."""
+    return str(getattr(function, "__name__", None) or type(function).__name__)
+
+
+def source_of(function):
+    """List of (line number, text) of the algorithm, or None when there is no source to show.
+
+    For our own algorithms the functions of their file, since one may call the other; else the function's lines.
+    """
+    try:
+        if is_builtin(function):
+            lines = inspect.getsource(sys.modules[function.__module__]).splitlines()
+            first = next(i for i, text in enumerate(lines) if text.startswith("def "))
+            return [(i + 1, text) for i, text in enumerate(lines) if i >= first]
+        lines, first = inspect.getsourcelines(function)
+        return [(first + i, text.rstrip("\n")) for i, text in enumerate(lines)]
+    except (OSError, TypeError, StopIteration):
+        return None

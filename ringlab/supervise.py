@@ -1,0 +1,231 @@
+"""One call, supervised: send it to the ranks, wait for every answer, or say exactly what went wrong.
+
+The kernel waits on the ranks' lines and looks at the record every few milliseconds: who is dead, who waits for whom,
+who has not moved. Nothing depends on a rank's cooperation. When something is wrong it lets the others come to rest
+for a moment, so that the verdict can say who was waiting for what, and then gives up the whole call.
+"""
+
+import sys
+import time
+
+from . import reports
+from .record import CURRENT, DONE, EVENTS, LINE, MOVED, NTH, PEER, PHASE, RECEIVING, SENDING
+from .verdicts import Interrupted
+from .waits import Wait, deadlock
+
+TICK = 0.02  # seconds between two looks at the record
+SETTLE = 0.25  # at most this long the others may come to rest after a failure
+PRINT_LINES = 200  # per rank and call
+
+
+class Supervisor:
+    """Carries one call on `ranks` ranks of `world`.
+
+    timeout: longest time in seconds that a rank which others wait for may show no event.
+    story: what the probe foretold (`reports.Story`), to name rounds and chunks.
+    """
+
+    def __init__(self, world, ranks, timeout, story=None):
+        self.world, self.timeout = world, timeout
+        self.story = story or reports.Story(None)
+        self.members = range(ranks)
+        self.replies = {}
+        self.raised = {}
+        self.begin = time.monotonic()
+        self._last_look = self._last_states = None
+        self._last_moved = {}
+
+    def call(self, commands):
+        """The answers of all ranks to `commands`, in rank order. Raises the one verdict that fits, else."""
+        world = self.world
+        with world.lock:
+            self.ranks = world.ready()[: len(self.members)]
+            self.blocks = [world.record.blocks[rank] for rank in self.members]
+            world.calls += 1
+            world.used = self.begin = time.monotonic()
+            try:
+                for rank, command in zip(self.ranks, commands, strict=True):
+                    rank.channel.queue({**command, "call": world.calls})
+                self._await("ready")
+                for rank in self.ranks:
+                    rank.channel.queue("go")
+                self._await("done")
+                self._show_prints()
+                self.events = [block.copy_events() for block in self.blocks]
+                unread = self._unread()
+                return [self.replies[rank] for rank in self.members], unread
+            except KeyboardInterrupt:
+                world.replace()
+                raise Interrupted(
+                    "the call was given up; your inputs are unchanged", "the next call starts on fresh ranks"
+                ) from None
+            except BaseException:
+                world.replace()
+                raise
+            finally:
+                world.used = time.monotonic()
+
+    def _await(self, word):
+        pending = set(self.members)
+        next_look = time.monotonic() + TICK
+        while pending:
+            self.world.poll(TICK)
+            for rank in sorted(pending):
+                message = self.ranks[rank].channel.receive()
+                if message is None:
+                    continue
+                pending.discard(rank)
+                if message["say"] == word:
+                    self.replies[rank] = message
+                else:
+                    self.raised[rank] = message
+            if self.raised or any(not rank.channel.open for rank in self.ranks):
+                self._give_up()
+            if pending and time.monotonic() >= next_look:
+                self._look(pending)
+                next_look = time.monotonic() + TICK
+
+    def _look(self, pending):
+        """Look at the record: deaths, deadlock, stalls."""
+        if any(not rank.alive for rank in self.ranks):
+            self._give_up()
+        states = self._states()
+        if states == self._last_states:
+            stuck = self._stuck(states)
+            verdict = deadlock(stuck, self._finished(), self._rounds(stuck), seconds=self._seconds())
+            if verdict is not None:
+                self._show_prints()
+                raise verdict
+        self._last_states = states
+        self._check_stall(states, pending)
+
+    def _states(self):
+        """Per rank (phase, peer, nth, moved, line), as one reading."""
+        return [tuple(block.state[word] for word in (PHASE, PEER, NTH, MOVED, LINE)) for block in self.blocks]
+
+    def _finished(self):
+        return {rank for rank in self.members if self.blocks[rank].state[PHASE] == DONE and rank not in self.raised}
+
+    def _stuck(self, states):
+        """rank -> Wait of every rank that waits for something its peer has not begun."""
+        found = {}
+        for rank, (phase, peer, nth, _, line) in enumerate(states):
+            if phase == RECEIVING and self.blocks[peer].begun[rank] < nth:
+                found[rank] = Wait(rank, peer, False, line)
+            elif phase == SENDING and self.blocks[peer].taken[rank] < nth:
+                found[rank] = Wait(rank, peer, True, line)
+        return found
+
+    def _rounds(self, ranks):
+        return {rank: self._round(rank) for rank in ranks}
+
+    def _round(self, rank):
+        return self.story.round(rank, self.blocks[rank].state[EVENTS])
+
+    def _seconds(self):
+        return time.monotonic() - self.begin
+
+    def _check_stall(self, states, pending):
+        now = time.monotonic()
+        for rank in self.members:
+            moved = (states[rank][3], self.ranks[rank].channel.moved)
+            if self._last_moved.get(rank, (None, now))[0] != moved:
+                self._last_moved[rank] = (moved, now)
+        quiet = [rank for rank in sorted(pending) if now - self._last_moved[rank][1] > self.timeout]
+        if not quiet:
+            return
+        stuck = self._stuck(states)
+        busy = [rank for rank in quiet if rank not in stuck]
+        # a rank whose message was begun waits for its sender, which then is the one that does not move
+        blamed = [states[rank][1] if states[rank][0] == RECEIVING else rank for rank in busy]
+        culprits = [rank for rank in blamed if rank in quiet]
+        if culprits:
+            self._report_stall(min(culprits), stuck)
+
+    def _report_stall(self, rank, stuck):
+        where = self.ranks[rank].where()
+        current = self.blocks[rank].state[CURRENT]
+        self._show_prints()
+        raise reports.stall(
+            current if current >= 0 else rank,
+            where,
+            self.timeout,
+            line=self.blocks[rank].state[LINE],
+            round=self._round(rank),
+            waiting=self._waiting(stuck),
+            seconds=self._seconds(),
+        )
+
+    def _waiting(self, stuck):
+        """(rank, peer, chunk) of the ranks that wait, with the chunk the probe foretold."""
+        return [
+            (wait.rank, wait.peer, self.story.chunk(wait.rank, self.blocks[wait.rank].state[EVENTS]))
+            for wait in stuck.values()
+        ]
+
+    def _settle(self):
+        """Let the others run until each has answered, died, or waits for what cannot come."""
+        end = time.monotonic() + SETTLE
+        before = None
+        while time.monotonic() < end:
+            self.world.poll(0.002)
+            for rank in self.members:
+                message = self.ranks[rank].channel.receive()
+                if message is not None and message["say"] == "raised":
+                    self.raised[rank] = message
+            states = self._states()
+            stuck = self._stuck(states)
+            at_rest = all(
+                rank in stuck or rank in self.raised or states[rank][0] == DONE or not self.ranks[rank].alive
+                for rank in self.members
+            )
+            if at_rest and states == before:
+                return stuck
+            before = states
+        return self._stuck(self._states())
+
+    def _give_up(self):
+        """A rank died or raised: say which, and who was waiting."""
+        stuck = self._settle()
+        dead = {rank: self.ranks[rank].process.exitcode for rank in self.members if not self.ranks[rank].alive}
+        if not dead and not self.raised:  # the line closed before the system knew of the death
+            self.ranks[0].process.join(1)
+            for rank in self.members:
+                if not self.ranks[rank].channel.open:
+                    self.ranks[rank].process.join(1)
+                    dead[rank] = self.ranks[rank].process.exitcode
+        self._show_prints()
+        waiting = [
+            wait for wait in self._waiting(stuck) if wait[0] not in dead and wait[0] not in self.raised
+        ]
+        facts = {"waiting": waiting, "seconds": self._seconds(), "ranks": len(self.members)}
+        verdicts = []
+        for rank, code in sorted(dead.items()):
+            current = self.blocks[rank].state[CURRENT]
+            who = current if current >= 0 else rank
+            verdicts.append(reports.death(who, code, self.story, self.blocks[rank].state[EVENTS], **facts))
+        for rank, message in sorted(self.raised.items()):
+            verdicts.append(reports.raised(rank, message, self.story, self.blocks[rank].state[EVENTS], **facts))
+        raise reports.first(verdicts)
+
+    def _unread(self):
+        """(src, dst, count) of messages that were sent and never received; their links are not used again."""
+        left = [
+            (src, dst, self.blocks[src].begun[dst] - self.blocks[dst].taken[src])
+            for src in self.members
+            for dst in self.members
+            if self.blocks[src].begun[dst] > self.blocks[dst].taken[src]
+        ]
+        if left:
+            self.world.replace()
+        return left
+
+    def _show_prints(self):
+        """What the ranks printed, rank by rank, capped."""
+        for rank, block in enumerate(self.blocks):
+            text, count = block.copy_prints()
+            lines = text.splitlines()
+            for line in lines[:PRINT_LINES]:
+                sys.stdout.write(f"[rank {rank}] {line}\n")
+            if count > PRINT_LINES:
+                sys.stdout.write(f"[rank {rank}] ... and {count - PRINT_LINES} more lines\n")

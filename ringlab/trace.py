@@ -1,0 +1,371 @@
+"""The record of a run: a plain list of events, and the tables that are functions of it."""
+
+import json
+from typing import NamedTuple
+
+from .record import RECV, SEND
+from .verdicts import BadInput
+
+VERSION = 1
+
+
+class Event(NamedTuple):
+    """One message, seen by its sender ("send") or its receiver ("recv").
+
+    chunks: which chunks it carries.  terms[i]: whose gradients are in chunks[i], a sorted tuple of ranks, one
+    repeated when counted twice; None for the whole field when the probe does not know.  nbytes: bytes of array data.
+    round: the message's start when every message takes one unit of time.  line: the source line that acted.
+    start, end: seconds since the call began (virtual seconds on the virtual wire).
+    """
+
+    rank: int
+    kind: str
+    peer: int
+    chunks: tuple
+    terms: tuple | None
+    nbytes: int
+    round: int
+    line: int
+    start: float
+    end: float
+
+
+def slots(terms, ranks):
+    """Whose terms, as fixed slots: '01·3' lacks rank 2, '0123*' is complete, 'r1x2' counts rank 1 twice.
+
+    Above 8 ranks the number of ranks instead.
+
+    >>> slots((0, 1, 3), 4), slots((0, 1, 2, 3), 4), slots((0, 1, 1), 4)
+    ('01·3', '0123*', '01·· r1x2')
+    """
+    here = set(terms)
+    twice = sorted({rank for rank in terms if terms.count(rank) > 1})
+    times = {terms.count(rank) for rank in here}
+    if ranks <= 8:
+        text = "".join(str(rank) if rank in here else "·" for rank in range(ranks))
+    else:
+        text = f"{len(here)} of {ranks}"
+    if len(here) == ranks and times == {1}:
+        return text + "*"
+    if len(here) == ranks and len(times) == 1:
+        return f"{text} x{times.pop()}"
+    return text + "".join(f" r{rank}x{terms.count(rank)}" for rank in twice)
+
+
+class Trace:
+    """What happened in one run, event by event, in order of (round, rank, program).
+
+    ranks: P.  nchunks: P as well.  algorithm, op: names.  rounds: the run's end with one time unit per message.
+    changes: aligned with `events`; each a tuple of (chunk, terms) that the rank's buffer held differently after the
+    event.  values[r][c]: first element of chunk c in rank r's input, or None.  source: list of (line, text).
+    failure: None, or a dict of verdict, rank, round, text, waiting for a run that did not finish.
+    """
+
+    def __init__(self, programs, ranks, rounds, algorithm, op="sum", values=None, source=None, failure=None):
+        self._programs = programs  # per rank the (event, changes) pairs in program order
+        rows = sorted((row for program in programs for row in program), key=lambda row: (row[0].round, row[0].rank))
+        self.events, self.changes = tuple(event for event, _ in rows), tuple(changes for _, changes in rows)
+        self.ranks = self.nchunks = ranks
+        self.rounds, self.algorithm, self.op = rounds, algorithm, op
+        self.values, self.source, self.failure = values, source, failure
+
+    def __repr__(self):
+        sends = sum(event.kind == "send" for event in self.events)
+        return f"trace of {self.algorithm}: {self.ranks} ranks, {self.rounds} rounds, {sends} messages"
+
+    def __str__(self):
+        return self.table()
+
+    @property
+    def provenance(self):
+        """Whether the terms of every message are known."""
+        return all(event.terms is not None for event in self.events)
+
+    @property
+    def initial(self):
+        """Terms at the start: per rank and chunk, the rank's own."""
+        return tuple(tuple((rank,) for _ in range(self.ranks)) for rank in range(self.ranks))
+
+    def by_rank(self, rank):
+        """The (event, changes) pairs of one rank, in the order of its program."""
+        return tuple(self._programs[rank])
+
+    def _causal(self):
+        """All (event, changes) pairs, each rank in program order and every receive after its send."""
+        left = [list(reversed(program)) for program in self._programs]
+        sent = {}
+        moved = True
+        while moved:
+            moved = False
+            for rank, program in enumerate(left):
+                while program:
+                    event = program[-1][0]
+                    if event.kind == "recv":
+                        if not sent.get((event.peer, rank)):
+                            break
+                        sent[event.peer, rank] -= 1
+                    else:
+                        sent[rank, event.peer] = sent.get((rank, event.peer), 0) + 1
+                    yield program.pop()
+                    moved = True
+
+    def holds(self, round):
+        """Terms per rank and chunk after all messages of `round` (-1: at the start)."""
+        self._need_provenance()
+        held = [list(row) for row in self.initial]
+        for event, changes in zip(self.events, self.changes, strict=True):
+            if event.round <= round:
+                for chunk, terms in changes:
+                    held[event.rank][chunk] = terms
+        return tuple(tuple(row) for row in held)
+
+    def phase(self, round):
+        """What receivers do in a round: "adding", "copying", "mixed", or "moving" when their buffers stay as they were."""
+        kinds = set()
+        for event, changes in zip(self.events, self.changes, strict=True):
+            if event.kind == "recv" and event.round == round and event.terms is not None:
+                came = dict(zip(event.chunks, event.terms, strict=True))
+                for chunk, terms in changes:
+                    kinds.add("copying" if came.get(chunk) == terms else "adding")
+        return kinds.pop() if len(kinds) == 1 else "mixed" if kinds else "moving"
+
+    def table(self, round=None):
+        """Text: what each rank sends, gets and then holds in one round, or in all rounds."""
+        if round is None:
+            return "\n\n".join(self.table(r) for r in range(self.rounds)) or f"{self!r}: nothing moved"
+        if not 0 <= round < max(1, self.rounds):
+            raise BadInput(f"round {round} is not in this run", f"rounds are 0 to {self.rounds - 1}")
+        head = f"round {round}, {self.phase(round)}" if self.provenance else f"round {round}"
+        rows = {"sends": [""] * self.ranks, "gets": [""] * self.ranks, "then holds": [""] * self.ranks}
+        for event, changes in zip(self.events, self.changes, strict=True):
+            if event.round != round:
+                continue
+            row = rows["sends" if event.kind == "send" else "gets"]
+            text = self._message(event)
+            row[event.rank] = f"{row[event.rank]}; {text}" if row[event.rank] else text
+            if event.kind == "recv" and changes:
+                text = self._parts([c for c, _ in changes], [t for _, t in changes])
+                rows["then holds"][event.rank] = text
+        if not self.provenance:
+            del rows["then holds"]
+        return _grid(head, [f"rank {rank}" for rank in range(self.ranks)], rows)
+
+    def state(self, round):
+        """Text: whose terms every chunk holds on every rank after `round` (-1: at the start)."""
+        held = self.holds(round)
+        head = "at the start" if round < 0 else f"after round {round}"
+        rows = {
+            f"c{chunk}": [slots(held[rank][chunk], self.ranks) for rank in range(self.ranks)]
+            for chunk in range(self.nchunks)
+        }
+        return _grid(head, [f"rank {rank}" for rank in range(self.ranks)], rows)
+
+    def owner(self, chunk):
+        """The rank that first holds the complete chunk; None when no rank ever does, BadInput for no such chunk."""
+        self._check_chunk(chunk)
+        self._need_provenance()
+        everybody = tuple(range(self.ranks))
+        if self.ranks == 1:
+            return 0
+        for event, changes in zip(self.events, self.changes, strict=True):
+            if event.kind == "recv" and (chunk, everybody) in [(c, tuple(sorted(t))) for c, t in changes]:
+                return event.rank
+        return None
+
+    def order(self, chunk, rank=None):
+        """The sum that chunk `chunk` holds at the end on `rank` (default: its owner), parenthesised as it was added.
+
+        '((2 + 3) + 0) + 1' says that rank 2's part went to rank 3, which added its own, and so on. 'not known' when
+        the trace cannot tell.
+        """
+        self._check_chunk(chunk)
+        self._need_provenance()
+        rank = rank if rank is not None else self.owner(chunk)
+        sums = self._expressions(chunk)
+        text = sums[0 if rank is None else rank]
+        return text[1:-1] if text.startswith("(") and _outer(text) else text
+
+    def _expressions(self, chunk):
+        """Per rank the expression of its chunk after the whole run."""
+        sums = [str(rank) for rank in range(self.ranks)]
+        held = [(rank,) for rank in range(self.ranks)]
+        on_the_way = {}  # (src, dst) -> expressions of the chunk in messages not yet received, in order
+        for event, changes in self._causal():
+            rank, pair = event.rank, (event.rank, event.peer)
+            if event.kind == "send":
+                mine = held[rank] in [t for c, t in zip(event.chunks, event.terms, strict=True) if c == chunk]
+                on_the_way.setdefault(pair, []).append(sums[rank] if mine else None)
+                continue
+            came = on_the_way.get((event.peer, rank), [None]).pop(0)
+            terms = dict(zip(event.chunks, event.terms, strict=True)).get(chunk)
+            for _, after in [change for change in changes if change[0] == chunk]:
+                if came is not None and after == terms:
+                    sums[rank] = came
+                elif came is not None and after == tuple(sorted(held[rank] + terms)):
+                    sums[rank] = f"({came} + {sums[rank]})"
+                else:
+                    sums[rank] = "not known"
+                held[rank] = after
+        return sums
+
+    def to_dict(self):
+        """Plain data, as `save` writes it."""
+        return {
+            "version": VERSION,
+            "algorithm": self.algorithm,
+            "op": self.op,
+            "ranks": self.ranks,
+            "rounds": self.rounds,
+            "programs": [
+                [[list(event), [[chunk, list(terms)] for chunk, terms in changes]] for event, changes in program]
+                for program in self._programs
+            ],
+            "values": self.values,
+            "source": self.source,
+            "failure": self.failure,
+        }
+
+    @classmethod
+    def from_dict(cls, data):
+        """The trace of `to_dict`; BadInput when it is none."""
+        try:
+            if data["version"] != VERSION:
+                raise BadInput(f"this trace has version {data['version']}, this ringlab reads version {VERSION}")
+            programs = [
+                [(_event(*event), tuple((chunk, tuple(terms)) for chunk, terms in changes)) for event, changes in program]
+                for program in data["programs"]
+            ]
+            source = data["source"] and [tuple(pair) for pair in data["source"]]
+            return cls(
+                programs,
+                data["ranks"],
+                data["rounds"],
+                data["algorithm"],
+                data["op"],
+                data["values"],
+                source,
+                data["failure"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadInput(f"this is no saved trace ({type(error).__name__}: {error})") from None
+
+    def save(self, path):
+        """Write the trace as JSON; `rl.load(path)` reads it."""
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(self.to_dict(), file, default=str)
+
+    def _message(self, event):
+        if event.terms is None:
+            return f"{event.nbytes} bytes"
+        return self._parts(event.chunks, event.terms)
+
+    def _parts(self, chunks, terms):
+        """'c3 0··3', or 'c0-c3 01··' for several chunks with equal terms, or just their names."""
+        if not len(chunks):
+            return "nothing"
+        if len(chunks) == 1:
+            return f"c{chunks[0]} {slots(terms[0], self.ranks)}"
+        consecutive = list(chunks) == list(range(chunks[0], chunks[0] + len(chunks)))
+        name = f"c{chunks[0]}-c{chunks[-1]}" if consecutive else ",".join(f"c{chunk}" for chunk in chunks)
+        return f"{name} {slots(terms[0], self.ranks)}" if len(set(terms)) == 1 else name
+
+    def _need_provenance(self):
+        if not self.provenance:
+            raise BadInput(
+                "this trace does not know whose terms its messages carry",
+                "the probe covers all-reduces of up to 64 ranks that make the same calls for any data",
+            )
+
+    def _check_chunk(self, chunk):
+        if not 0 <= chunk < self.nchunks:
+            raise BadInput(f"chunk {chunk} is not in this run", f"chunks are 0 to {self.nchunks - 1}")
+
+
+def _event(rank, kind, peer, chunks, terms, *rest):
+    known = None if terms is None else tuple(tuple(part) for part in terms)
+    return Event(rank, kind, peer, tuple(chunks), known, *rest)
+
+
+def load(path):
+    """The Trace that `trace.save(path)` wrote; BadInput when the file is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} is no saved trace: {error}") from None
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from None
+    if not isinstance(data, dict):
+        raise BadInput(f"{path} is no saved trace: it holds a {type(data).__name__}")
+    return Trace.from_dict(data)
+
+
+def _outer(text):
+    """Whether the first and the last parenthesis belong together."""
+    depth = 0
+    for i, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if depth == 0:
+            return i == len(text) - 1
+    return False
+
+
+def _grid(head, columns, rows):
+    """A text table with `head` over the row names, without trailing blanks."""
+    names = [head, *rows]
+    width = max(len(name) for name in names)
+    cells = [columns, *rows.values()]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
+    lines = []
+    for name, row in zip(names, cells, strict=True):
+        lines.append("   ".join([name.ljust(width), *(c.ljust(w) for c, w in zip(row, widths, strict=True))]).rstrip())
+    return "\n".join(lines)
+
+
+KINDS = {SEND: "send", RECV: "recv"}
+
+
+def build(probe, programs, **about):
+    """A Trace from recorded programs, with provenance from the probe when it made the same calls.
+
+    programs: per rank a list of (kind, peer, line, nbytes, start, end) in program order, kind SEND or RECV.
+    """
+    from .probe import rounds_of
+
+    kinds = [[event[0] for event in program] for program in programs]
+    peers = [[event[1] for event in program] for program in programs]
+    ranks = len(programs)
+    foretold = probe is not None and all(
+        probe["kinds"][rank][: len(kinds[rank])] == kinds[rank]
+        and probe["peers"][rank][: len(peers[rank])] == peers[rank]
+        for rank in range(ranks)
+    )
+    if foretold:
+        starts, rounds = probe["starts"], probe["rounds"]
+    else:
+        starts, rounds = rounds_of(kinds, peers)
+    built = []
+    for rank, program in enumerate(programs):
+        rows = []
+        for i, (kind, peer, line, nbytes, start, end) in enumerate(program):
+            chunks, terms, changes = (), None, ()
+            if foretold:
+                chunks, terms = _flat(probe["messages"][rank][i])
+                changes = _own(probe["changes"][rank][i + 1])
+            event = Event(rank, KINDS[kind], peer, chunks, terms, nbytes, starts[rank][i], line, start, end)
+            rows.append((event, changes))
+        built.append(rows)
+    return Trace(built, ranks, rounds, **about)
+
+
+def _flat(message):
+    """(chunks, terms) of a probed message; terms None when a part was no combination of marks."""
+    if any(part is None for part in message):
+        return (), None
+    pairs = [pair for part in message for pair in part]
+    return tuple(chunk for chunk, _ in pairs), tuple(tuple(terms) for _, terms in pairs)
+
+
+def _own(changes):
+    """(chunk, terms) of probed changes: the terms of the chunk itself, () when it now holds something else."""
+    return tuple((chunk, tuple(dict(held or ()).get(chunk, ()))) for chunk, held in changes)

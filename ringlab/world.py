@@ -1,0 +1,354 @@
+"""Worlds: a set of rank processes that are started once and then serve many calls.
+
+The kernel makes every link before it starts the ranks and keeps only its own lines to them. A call that fails ends
+with all its ranks: they are killed, and fresh ones start in the background, so no message, buffer or half-written
+frame of a failed call can ever reach a later one. No lock is shared between processes.
+
+This is the only place where processes start.
+"""
+
+import atexit
+import contextlib
+import os
+import selectors
+import socket
+import threading
+import time
+
+import multiprocess
+from multiprocess import spawn
+
+from . import rank as rank_module
+from .channel import Channel
+from .record import Record
+from .verdicts import BadInput, Closed, StartupFailed
+
+MAX_RANKS = 64
+IDLE_SECONDS = 120
+STARTUP_SECONDS = 60
+RANK_ENVIRONMENT = {
+    "RINGLAB_RANK": "1",  # lets anybody find our processes
+    "OMP_NUM_THREADS": "1",  # one BLAS thread per rank: ranks are the parallelism here
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+}
+_starting = threading.Lock()
+_worlds = []  # every world that is open, for the end of the kernel
+
+
+def check_ranks(ranks):
+    """`ranks` as an int from 1 to MAX_RANKS, or BadInput."""
+    if isinstance(ranks, bool) or not hasattr(ranks, "__index__"):
+        raise BadInput(f"ranks={ranks!r} is no whole number", f"use 1 to {MAX_RANKS}")
+    if not 1 <= ranks <= MAX_RANKS:
+        raise BadInput(f"ranks={ranks} is out of range", f"real processes: 1 to {MAX_RANKS}; wire='virtual' takes more")
+    return int(ranks)
+
+
+@contextlib.contextmanager
+def _rank_environment():
+    """Start processes with our environment, and without the user's main module: a script needs no guard."""
+    prepared = spawn.get_preparation_data
+    spawn.get_preparation_data = lambda name: {
+        key: value for key, value in prepared(name).items() if not key.startswith("init_main")
+    }
+    before = {key: os.environ.get(key) for key in RANK_ENVIRONMENT}
+    os.environ.update(RANK_ENVIRONMENT)
+    try:
+        yield
+    finally:
+        spawn.get_preparation_data = prepared
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+class Rank:
+    """The kernel's side of one rank: its process and its lines."""
+
+    def __init__(self, process, channel, life, death):
+        self.process, self.channel = process, channel
+        self._life, self._death = life, death
+
+    @property
+    def alive(self):
+        """Whether the process runs (asked of the system, not of a pipe)."""
+        return self.process.exitcode is None
+
+    def where(self, seconds=0.3):
+        """Stack of the rank as a list of [file, line, function], or None when it cannot answer (stopped, in C code)."""
+        from .channel import receive_message
+
+        try:
+            self._life.setblocking(True)
+            self._life.settimeout(seconds)
+            self._life.send(b"?")
+            return receive_message(self._life)
+        except (OSError, EOFError):
+            return None
+
+    def end(self):
+        """Kill and reap; never waits for the rank's consent."""
+        with contextlib.suppress(OSError, AttributeError):
+            self.process.kill()
+        for line in (self.channel.sock, self._life, self._death):
+            if line is not None:
+                line.close()
+        self.process.join(5)
+        with contextlib.suppress(ValueError):
+            self.process.close()
+
+
+class World:
+    """`ranks` processes, ready for calls; a context manager.
+
+    `run` and `launch` are as `rl.run` and `rl.launch`, on this world's ranks. One call at a time: a second thread
+    waits. `close` ends the ranks; a call after that raises Closed.
+    """
+
+    def __init__(self, ranks=4, wire="pipe"):
+        self.size, self.wire = check_ranks(ranks), wire
+        self.lock = threading.RLock()
+        self.used = time.monotonic()
+        self.calls = 0
+        self._ranks, self._record, self._selector = [], None, None
+        self._closed = False
+        self._start_error = None
+        self._starter = None
+        _worlds.append(self)
+        self.start_in_background()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def __repr__(self):
+        return f"World(ranks={self.size}, wire={self.wire!r})"
+
+    def run(self, algorithm, inputs=None, **options):
+        """`rl.run` on this world's ranks."""
+        from .run import run
+
+        options.setdefault("ranks", self.size)
+        options.setdefault("wire", self.wire)
+        return run(algorithm, inputs, world=self, **options)
+
+    def launch(self, program, args=(), **options):
+        """`rl.launch` on this world's ranks."""
+        from .launch import launch
+
+        options.setdefault("ranks", self.size)
+        options.setdefault("wire", self.wire)
+        return launch(program, args=args, world=self, **options)
+
+    def start_in_background(self):
+        """Begin to start the ranks; `ready` waits for them."""
+        self._starter = threading.Thread(target=self._start, daemon=True)
+        self._starter.start()
+
+    def ready(self):
+        """The ranks, all up and alive: starts fresh ones when some have died since the last call."""
+        if self._closed:
+            raise Closed("this world is closed", "make a new one, or use rl.run, which keeps its own")
+        self._starter.join()
+        if self._start_error is None and not all(rank.alive for rank in self._ranks):
+            self.replace()
+            self._starter.join()
+        if self._start_error is not None:
+            error, self._start_error = self._start_error, None
+            self.start_in_background()  # the next call may find a better world
+            raise error
+        return self._ranks
+
+    def replace(self):
+        """Kill all ranks now and start fresh ones in the background."""
+        self._end_ranks()
+        if not self._closed:
+            self.start_in_background()
+
+    def close(self):
+        """End the ranks. Closing twice is fine."""
+        self._closed = True
+        starter = self._starter
+        if starter is not None and starter is not threading.current_thread():
+            starter.join()
+        self._end_ranks()
+        if self in _worlds:
+            _worlds.remove(self)
+
+    @property
+    def closed(self):
+        """Whether `close` was called."""
+        return self._closed
+
+    @property
+    def record(self):
+        """The shared record of the ranks."""
+        return self._record
+
+    def poll(self, seconds):
+        """Move bytes on all lines for at most `seconds`; True when something moved or a rank died."""
+        for rank in self._ranks:
+            if rank.channel.open:
+                mask = selectors.EVENT_READ | (selectors.EVENT_WRITE if rank.channel.writing else 0)
+                self._selector.modify(rank.channel.sock, mask, rank.channel)
+        found = self._selector.select(seconds)
+        for key, mask in found:
+            channel = key.data
+            if mask & selectors.EVENT_WRITE:
+                channel.write()
+            if mask & selectors.EVENT_READ:
+                channel.read()
+            if not channel.open:
+                self._selector.unregister(channel.sock)
+        return bool(found)
+
+    def _start(self):
+        try:
+            with _starting:
+                self._spawn()
+            self._wait_until_up()
+        except Exception as error:
+            self._start_error = error
+            self._end_ranks()
+
+    def _spawn(self):
+        size = self.size
+        self._selector = selectors.DefaultSelector()
+        self._record = Record(size)
+        links = [{} for _ in range(size)]
+        for low in range(size):
+            for high in range(low + 1, size):
+                links[low][high], links[high][low] = _socket_pair()
+        with _rank_environment():
+            for rank in range(size):
+                self._ranks.append(self._spawn_rank(rank, links[rank]))
+                self._selector.register(self._ranks[-1].channel.sock, selectors.EVENT_READ, self._ranks[-1].channel)
+        for ends in links:
+            for sock in ends.values():
+                sock.close()
+
+    def _spawn_rank(self, rank, links):
+        context = multiprocess.get_context("spawn")
+        control, rank_control = _socket_pair()
+        life, rank_life = _socket_pair()
+        if os.name == "nt":
+            rank_end, kernel_end = context.Pipe(duplex=False)
+            arguments = (rank, self.size, self._record.name, rank_end, None, None, None)
+            death = rank_death = None
+        else:
+            rank_death, death = context.Pipe(duplex=False)
+            arguments = (rank, self.size, self._record.name, rank_control, rank_life, rank_death, links)
+        process = context.Process(target=rank_module.main, args=arguments, name=f"ringlab rank {rank}", daemon=True)
+        process.start()
+        if os.name == "nt":
+            for sock in (rank_control, rank_life, *links.values()):
+                kernel_end.send_bytes(sock.share(process.pid))
+        for line in (rank_control, rank_life, rank_death):
+            if line is not None:
+                line.close()
+        return Rank(process, Channel(control), life, death)
+
+    def _wait_until_up(self):
+        deadline = time.monotonic() + STARTUP_SECONDS
+        waiting = set(range(self.size))
+        while waiting:
+            self.poll(0.05)
+            for rank in sorted(waiting):
+                if self._ranks[rank].channel.receive() is not None:
+                    waiting.discard(rank)
+                elif not self._ranks[rank].alive:
+                    raise StartupFailed(
+                        f"rank {rank} ended with code {self._ranks[rank].process.exitcode} before it was up",
+                        "run `python3 lab.py doctor`: it says what this machine lacks",
+                        rank=rank,
+                    )
+            if time.monotonic() > deadline:
+                raise StartupFailed(f"rank {min(waiting)} was not up after {STARTUP_SECONDS} s", rank=min(waiting))
+        self._record.unlink()
+
+    def _end_ranks(self):
+        ranks, self._ranks = self._ranks, []
+        for rank in ranks:
+            with contextlib.suppress(OSError, AttributeError, ValueError):
+                rank.process.kill()
+        for rank in ranks:
+            rank.end()
+        if self._record is not None:
+            self._record.close()
+            self._record = None
+        if self._selector is not None:
+            self._selector.close()
+            self._selector = None
+
+
+def _socket_pair():
+    ours, theirs = socket.socketpair()
+    return ours, theirs
+
+
+class _Shared:
+    """The world behind `rl.run`: kept warm, replaced by a larger one when needed, closed after two idle minutes."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._world = None
+        self._janitor = None
+
+    def get(self, ranks):
+        with self._lock:
+            world = self._world
+            if world is None or world.closed or world.size < ranks:
+                if world is not None:
+                    world.close()
+                world = self._world = World(max(ranks, 4))
+            world.used = time.monotonic()
+            if self._janitor is None or not self._janitor.is_alive():
+                self._janitor = threading.Thread(target=self._close_when_idle, daemon=True)
+                self._janitor.start()
+            return world
+
+    def close(self):
+        with self._lock:
+            if self._world is not None:
+                self._world.close()
+                self._world = None
+
+    def _close_when_idle(self):
+        wake = threading.Event()
+        while True:
+            with self._lock:
+                world = self._world
+                if world is None:
+                    return
+                idle = time.monotonic() - world.used
+                if idle >= IDLE_SECONDS and world.lock.acquire(blocking=False):
+                    world.lock.release()
+                    world.close()
+                    self._world = None
+                    return
+            wake.wait(max(1.0, IDLE_SECONDS - idle))
+
+
+_shared = _Shared()
+
+
+def shared_world(ranks):
+    """The warm world that `rl.run` uses, with at least `ranks` ranks."""
+    return _shared.get(ranks)
+
+
+def close():
+    """End all ranks of all worlds; the next call starts fresh ones."""
+    _shared.close()
+    for world in list(_worlds):
+        world.close()
+
+
+atexit.register(close)
