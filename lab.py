@@ -41,9 +41,7 @@ NO_NETWORK = re.compile(
     "|Connection (refused|reset|aborted|broken)|[Nn]etwork is unreachable|[Nn]ame resolution"
     "|getaddrinfo failed|Max retries exceeded"
 )
-NO_SPACE = re.compile(
-    r"No space left on device|Disk quota exceeded|not enough space on the disk|\[Errno (28|122)\]"
-)
+NO_SPACE = re.compile(r"No space left on device|Disk quota exceeded|not enough space on the disk|\[Errno (28|122)\]")
 
 
 class Stop(Exception):

@@ -53,9 +53,7 @@ def examine(self_test=True):
     ]
     if self_test:
         ill = any(finding.level == "bad" for finding in findings)
-        findings.append(
-            Finding("note", "self-test", "left out until the above is mended") if ill else self_tested()
-        )
+        findings.append(Finding("note", "self-test", "left out until the above is mended") if ill else self_tested())
     return findings
 
 
@@ -76,11 +74,7 @@ def packages(wanted=None):
         wanted = importlib.metadata.requires("ringlab") if wanted is None else wanted
     except importlib.metadata.PackageNotFoundError:
         return Finding("bad", "packages", "ringlab itself is not installed here", todo)
-    needed = [
-        need
-        for need in map(Requirement, wanted or ())
-        if not need.marker or need.marker.evaluate({"extra": ""})
-    ]
+    needed = [need for need in map(Requirement, wanted or ()) if not need.marker or need.marker.evaluate({"extra": ""})]
     wrong = []
     for need in needed:
         try:
@@ -100,9 +94,7 @@ def cores(root=machine.ROOT):
     have, granted = machine.cores(), machine.quota(root)
     said = f"{have}, " + ("no quota" if granted is None else f"of which a quota grants {granted:g}")
     if machine.cpus(root) < 4:
-        return Finding(
-            "note", "cores", f"{said}: four ranks take turns, so measured times are longer than on four"
-        )
+        return Finding("note", "cores", f"{said}: four ranks take turns, so measured times are longer than on four")
     return Finding("ok", "cores", said)
 
 
@@ -112,9 +104,7 @@ def shared_memory(root=machine.ROOT):
         return Finding("ok", "shared memory", "this system sets no limit of its own")
     said = f"{megabytes(free)} free in /dev/shm"
     if free < SHM:
-        todo = (
-            f"give it {megabytes(SHM)} or more (Docker: --shm-size=256m), or remove what was left in /dev/shm"
-        )
+        todo = f"give it {megabytes(SHM)} or more (Docker: --shm-size=256m), or remove what was left in /dev/shm"
         return Finding("bad", "shared memory", said, todo)
     if free < 64 * 10**6:
         return Finding("note", "shared memory", f"{said}: enough for the lessons, not for buffers of many MB")
@@ -126,9 +116,7 @@ def memory(root=machine.ROOT):
     if free is None:
         return Finding("ok", "memory", "not told by this system")
     if free < MEMORY:
-        todo = (
-            f"close something, or give the container more: a kernel and four ranks take {megabytes(MEMORY)}"
-        )
+        todo = f"close something, or give the container more: a kernel and four ranks take {megabytes(MEMORY)}"
         return Finding("bad", "memory", f"{megabytes(free)} free", todo)
     return Finding("ok", "memory", f"{megabytes(free)} free")
 
@@ -144,9 +132,7 @@ def descriptors(left=None):
 def processes(root=machine.ROOT):
     left = machine.pids_left(root)
     if left is not None and left < PROCESSES:
-        todo = (
-            f"end other kernels, or give the container more (Docker: --pids-limit): the lab needs {PROCESSES}"
-        )
+        todo = f"end other kernels, or give the container more (Docker: --pids-limit): the lab needs {PROCESSES}"
         return Finding("bad", "processes", f"{left} more may be started", todo)
     return Finding("ok", "processes", "no quota" if left is None else f"{left:,} more may be started")
 
@@ -156,9 +142,7 @@ def start_method():
     import multiprocess
 
     if "spawn" not in multiprocess.get_all_start_methods():
-        return Finding(
-            "bad", "start method", "this Python cannot spawn processes", "use the Python of python.org"
-        )
+        return Finding("bad", "start method", "this Python cannot spawn processes", "use the Python of python.org")
     return Finding("ok", "start method", "spawn")
 
 
@@ -167,9 +151,7 @@ def self_tested(code=SELF_TEST, seconds=SECONDS):
     todo = "please report this with the text above"
     command = [sys.executable, "-c", code]
     try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL
-        )
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
         busy = "if the machine is busy, try again; if not, a security program may be holding new processes up"
         return Finding("bad", "self-test", f"four ranks did not finish within {seconds} s", busy)
@@ -199,9 +181,7 @@ def report(findings, quiet=False):
         lines.append(f"{mark}{name:<15} {says}")
         lines += [f"{'':17} What to do: {todo}"] if todo else []
     if not quiet:
-        lines.append(
-            f"Not ready: {', '.join(finding.name for finding in bad)}." if bad else "This machine is ready."
-        )
+        lines.append(f"Not ready: {', '.join(finding.name for finding in bad)}." if bad else "This machine is ready.")
     return "\n".join(lines)
 
 

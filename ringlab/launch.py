@@ -1,9 +1,10 @@
 """`rl.launch`: any program on every rank."""
 
 from . import trace as traces
-from .run import check_options, MODES, to_program
+from .reports import Story
+from .run import MODES, check_options, to_program
 from .ship import ship
-from .source import name_of
+from .source import file_of, name_of
 from .supervise import Supervisor
 from .verdicts import BadInput
 from .world import check_ranks, shared_world
@@ -32,7 +33,7 @@ def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None):
         raise BadInput("launch needs real processes", "use wire='pipe'")
     world = world or shared_world(ranks)
     command = {"do": "launch", "function": ship((program, tuple(args))), "ranks": ranks, "mode": MODES[wire]}
-    supervisor = Supervisor(world, ranks, timeout)
+    supervisor = Supervisor(world, ranks, timeout, Story(None, file_of(program)))
     replies, _ = supervisor.call([command] * ranks)
     begin = min(reply["start"] for reply in replies)
     programs = [to_program(events, begin) for events, _ in supervisor.events]

@@ -68,9 +68,7 @@ def free_memory(root=ROOT):
 def pids_left(root=ROOT):
     """Processes and threads that the container may still start; None without a limit."""
     left = [
-        number
-        for folder in cgroup_folders("pids", root)
-        for number in remaining(folder, "pids.max", "pids.current")
+        number for folder in cgroup_folders("pids", root) for number in remaining(folder, "pids.max", "pids.current")
     ]
     return min(left, default=None)
 
@@ -106,9 +104,7 @@ def cgroup_folders(controller, root=ROOT):
             continue
         for mount in mounts:
             lowest = mount / path.strip("/")
-            folders += [
-                level for level in (lowest, *lowest.parents) if level.is_relative_to(mount) and level.is_dir()
-            ]
+            folders += [level for level in (lowest, *lowest.parents) if level.is_relative_to(mount) and level.is_dir()]
     return list(dict.fromkeys(folders))
 
 

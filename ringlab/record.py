@@ -19,7 +19,15 @@ IDLE, RUNNING, RECEIVING, SENDING, DONE = range(5)  # phases
 SEND, RECV = range(2)  # kinds of events
 
 EVENT = np.dtype(
-    [("kind", "i4"), ("peer", "i4"), ("line", "i4"), ("pad", "i4"), ("nbytes", "i8"), ("start", "i8"), ("end", "i8")]
+    [
+        ("kind", "i4"),
+        ("peer", "i4"),
+        ("line", "i4"),
+        ("pad", "i4"),
+        ("nbytes", "i8"),
+        ("start", "i8"),
+        ("end", "i8"),
+    ]
 )
 PACK_EVENT = struct.Struct("<iiiiqqq").pack_into
 
@@ -56,7 +64,15 @@ class Block:
 
     def clear(self):
         """Ready for the next call."""
-        for word, value in ((PEER, -1), (NTH, 0), (LINE, 0), (EVENTS, 0), (PRINTED, 0), (LINES, 0), (CURRENT, -1)):
+        for word, value in (
+            (PEER, -1),
+            (NTH, 0),
+            (LINE, 0),
+            (EVENTS, 0),
+            (PRINTED, 0),
+            (LINES, 0),
+            (CURRENT, -1),
+        ):
             self.state[word] = value
         for peer in range(len(self.begun)):
             self.begun[peer] = self.taken[peer] = 0

@@ -21,7 +21,9 @@ def check_array(x, rank):
     """`x` as an array of numbers (no copy), or BadInput that names the rank and the dtype."""
     if isinstance(x, np.ma.MaskedArray):
         raise BadInput(
-            f"rank {rank}'s input is a masked array, whose mask would be lost", "fill it first: x.filled(0)", rank=rank
+            f"rank {rank}'s input is a masked array, whose mask would be lost",
+            "fill it first: x.filled(0)",
+            rank=rank,
         )
     try:
         array = np.asarray(x)

@@ -6,14 +6,18 @@ import signal
 from .record import RECV
 from .verdicts import PRECEDENCE, Deadlock, Mismatch, RankException, RankExited, RankKilled, Stall
 
+NAMELESS = "<dynamic-code>"  # what cloudpickle calls the file of a function that travelled by value
 UNCHANGED = "nothing was returned, your inputs are unchanged"
 
 
 class Story:
-    """What the probe foretold of a run: rounds and chunks by rank and event. Without a probe it knows nothing."""
+    """What the probe foretold of a run: rounds and chunks by rank and event. Without a probe it knows nothing.
 
-    def __init__(self, probe):
-        self.probe = probe
+    file: where the source of the function stands, which travels to the ranks without that name.
+    """
+
+    def __init__(self, probe, file=None):
+        self.probe, self.file = probe, file
         self.rounds = probe["rounds"] if probe else None
 
     def round(self, rank, events):
@@ -45,7 +49,8 @@ def waits_in_words(waiting, shown=4):
     'rank 3 waited for c1 from rank 2, rank 0 for rank 3'
     """
     parts = [
-        f"rank {rank}{' waited' if not i else ''} for " + (f"rank {peer}" if chunk is None else f"c{chunk} from rank {peer}")
+        f"rank {rank}{' waited' if not i else ''} for "
+        + (f"rank {peer}" if chunk is None else f"c{chunk} from rank {peer}")
         for i, (rank, peer, chunk) in enumerate(waiting[:shown])
     ]
     more = len(waiting) - shown
@@ -97,7 +102,9 @@ def _chain(rank, waiting):
 def raised(rank, message, story, events, *, waiting, seconds, ranks):
     """EXCEPTION (or the verdict that the exception itself carries) for a rank whose code raised."""
     if message["verdict"] == "DEADLOCK":  # found by the state of a virtual run
-        return Deadlock(*message["text"].splitlines(), cycle=[tuple(pair) for pair in message["cycle"]], seconds=seconds)
+        return Deadlock(
+            *message["text"].splitlines(), cycle=[tuple(pair) for pair in message["cycle"]], seconds=seconds
+        )
     if message["rank"] is not None:  # a virtual rank, played by another process
         rank, events = message["rank"], 1 << 62
     place = story.place(rank, events)
@@ -106,14 +113,19 @@ def raised(rank, message, story, events, *, waiting, seconds, ranks):
     if message.get("verdict") == "MISMATCH":
         return Mismatch(message["text"], "every rank must call the same collectives in the same order", **fields)
     text = message["text"].splitlines()[0][:200] if message["text"] else ""
-    code = linecache.getline(message["file"], message["line"]).strip()  # here, where notebook cells have their source
+    file = story.file if message["file"] == NAMELESS and story.file else message["file"]
+    code = linecache.getline(file, message["line"]).strip()  # here in the kernel, where cells have their source
     where = f"line {message['line']}: {code}" if code else f"line {message['line']}"
     return RankException(
         f"rank {rank} raised {message['type']}{': ' + text if text else ''}{place}",
         *([f"in {message['where']}, {where}"] if message["line"] else []),
         *([who_waited] if who_waited else []),
         _fresh(ranks),
-        details=["the rank's own lines:", *message["traceback"], f"{message['type']}: {message['text']}"],
+        details=[
+            "the rank's own lines:",
+            *(line.replace(NAMELESS, file) for line in message["traceback"]),
+            f"{message['type']}: {message['text']}",
+        ],
         **fields,
     )
 

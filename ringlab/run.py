@@ -42,7 +42,8 @@ class Run:
         """The Trace of this run."""
         if self._dropped:
             raise BadInput(
-                f"this run made {self._dropped} more events than a trace holds", "look at a run with fewer messages"
+                f"this run made {self._dropped} more events than a trace holds",
+                "look at a run with fewer messages",
             )
         return traces.build(self._probe, self._programs, algorithm=self.algorithm, **self._about)
 
@@ -105,12 +106,19 @@ def run(
     if wire != "virtual" and (network is not None or eager is not None):
         raise BadInput(f"network= and eager= need wire='virtual', this is wire={wire!r}")
     returned, programs, probe, seconds, dropped = play(
-        function, buffers, op, wire, timeout, wraps=wraps, wire_dtype=wire_dtype, world=world, network=network, eager=eager
+        function,
+        buffers,
+        op,
+        wire,
+        timeout,
+        wraps=wraps,
+        wire_dtype=wire_dtype,
+        world=world,
+        network=network,
+        eager=eager,
     )
     flat = [_flat_result(value, rank, buffers[rank].size) for rank, value in enumerate(returned)]
-    outputs = [
-        result_of(value, array.shape, array.dtype, op, ranks) for value, array in zip(flat, arrays, strict=True)
-    ]
+    outputs = [result_of(value, array.shape, array.dtype, op, ranks) for value, array in zip(flat, arrays, strict=True)]
     judged = judge_outputs(function, buffers, flat, op, probe, outputs)
     about = {"op": op, "values": _first_values(buffers, ranks), "source": source.source_of(function)}
     return Run(source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped)
@@ -120,11 +128,14 @@ def resolve(algorithm):
     """The function of a name or a callable, or BadInput."""
     if isinstance(algorithm, str):
         if algorithm not in ALGORITHMS:
-            raise BadInput(f"algorithm {algorithm!r} is not known", f"use one of {', '.join(ALGORITHMS)}, or a function")
+            raise BadInput(
+                f"algorithm {algorithm!r} is not known", f"use one of {', '.join(ALGORITHMS)}, or a function"
+            )
         return ALGORITHMS[algorithm]
     if not callable(algorithm):
         raise BadInput(
-            f"algorithm is a {type(algorithm).__name__}, not a function", "give f(chunks, rank, send, recv) or a name"
+            f"algorithm is a {type(algorithm).__name__}, not a function",
+            "give f(chunks, rank, send, recv) or a name",
         )
     return algorithm
 
@@ -188,7 +199,9 @@ def probe_of(function, ranks, world=None):
         return _builtin_probe(function, ranks)
     world = world or shared_world(ranks)
     try:
-        replies, _ = Supervisor(world, 1, timeout=1.0).call([{"do": "probe", "function": ship(function), "ranks": ranks}])
+        replies, _ = Supervisor(world, 1, timeout=1.0).call(
+            [{"do": "probe", "function": ship(function), "ranks": ranks}]
+        )
     except RinglabError:
         return None
     return replies[0]["value"]
@@ -211,7 +224,7 @@ def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, world, networ
         {**command, "buffer": buffer, "starts": probe["starts"][rank] if probe else None}
         for rank, buffer in enumerate(buffers)
     ]
-    supervisor = Supervisor(world, ranks, timeout, reports.Story(probe))
+    supervisor = Supervisor(world, ranks, timeout, reports.Story(probe, source.file_of(function)))
     replies, _ = supervisor.call(commands)
     recorded = supervisor.events
     begin = min(reply["start"] for reply in replies)
@@ -223,7 +236,14 @@ def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, world, networ
 def to_program(events, begin):
     """Recorded events as (kind, peer, line, nbytes, start, end), times in seconds since `begin` (nanoseconds)."""
     return [
-        (int(e["kind"]), int(e["peer"]), int(e["line"]), int(e["nbytes"]), (e["start"] - begin) / 1e9, (e["end"] - begin) / 1e9)
+        (
+            int(e["kind"]),
+            int(e["peer"]),
+            int(e["line"]),
+            int(e["nbytes"]),
+            (e["start"] - begin) / 1e9,
+            (e["end"] - begin) / 1e9,
+        )
         for e in events
     ]
 
@@ -239,12 +259,13 @@ def _virtual(function, buffers, op, wire, timeout, wraps, wire_dtype, world, net
     probe = probe_of(function, ranks, world)
     options = {"op": op, "wire_dtype": wire_dtype and str(np.dtype(wire_dtype)), "adds": additions(probe)}
     if source.is_builtin(function) and not wraps:
-        returned, programs, seconds = simulate(function, buffers, network=network, **options)
+        copies = [buffer.copy() for buffer in buffers]
+        returned, programs, seconds = simulate(function, copies, network=network, **options)
     else:
         world = world or shared_world(1)
         things = ship((function, network, tuple(wraps)))
         command = {"do": "virtual", "function": things, "buffers": buffers, **options}
-        replies, _ = Supervisor(world, 1, timeout, reports.Story(probe)).call([command])
+        replies, _ = Supervisor(world, 1, timeout, reports.Story(probe, source.file_of(function))).call([command])
         returned, programs, seconds = replies[0]["value"]
     return returned, programs, probe, seconds, 0
 

@@ -52,3 +52,9 @@ def source_of(function):
         return [(first + i, text.rstrip("\n")) for i, text in enumerate(lines)]
     except (OSError, TypeError, StopIteration):
         return None
+
+
+def file_of(function):
+    """The file (or notebook cell) that a function's code says it comes from, or None."""
+    code = getattr(inspect.unwrap(function), "__code__", None) if callable(function) else None
+    return getattr(code, "co_filename", None)

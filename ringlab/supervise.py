@@ -195,9 +195,7 @@ class Supervisor:
                     self.ranks[rank].process.join(1)
                     dead[rank] = self.ranks[rank].process.exitcode
         self._show_prints()
-        waiting = [
-            wait for wait in self._waiting(stuck) if wait[0] not in dead and wait[0] not in self.raised
-        ]
+        waiting = [wait for wait in self._waiting(stuck) if wait[0] not in dead and wait[0] not in self.raised]
         facts = {"waiting": waiting, "seconds": self._seconds(), "ranks": len(self.members)}
         verdicts = []
         for rank, code in sorted(dead.items()):

@@ -232,7 +232,10 @@ class Trace:
             if data["version"] != VERSION:
                 raise BadInput(f"this trace has version {data['version']}, this ringlab reads version {VERSION}")
             programs = [
-                [(_event(*event), tuple((chunk, tuple(terms)) for chunk, terms in changes)) for event, changes in program]
+                [
+                    (_event(*event), tuple((chunk, tuple(terms)) for chunk, terms in changes))
+                    for event, changes in program
+                ]
                 for program in data["programs"]
             ]
             source = data["source"] and [tuple(pair) for pair in data["source"]]

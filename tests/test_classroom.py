@@ -140,9 +140,7 @@ def test_choices_that_are_no_list_of_two_are_refused(choices):
         predict("Which?", choices)
 
 
-@pytest.mark.parametrize(
-    "choices", [[1, 1], [1, 2, 1.0], ["a", "b", "a"], [1, "1"], [[1], (1,)], [0.3, 0.1 + 0.2]]
-)
+@pytest.mark.parametrize("choices", [[1, 1], [1, 2, 1.0], ["a", "b", "a"], [1, "1"], [[1], (1,)], [0.3, 0.1 + 0.2]])
 def test_equal_choices_are_refused(choices):
     with pytest.raises(BadInput, match="two choices are the same"):
         predict("Which?", choices)

@@ -14,11 +14,7 @@ from packaging.version import Version
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text())
-PINS = [
-    Requirement(line)
-    for line in (ROOT / "constraints.txt").read_text().splitlines()
-    if not line.startswith("#")
-]
+PINS = [Requirement(line) for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 PYTHONS = ["3.11", "3.12", "3.13"]
 
 # The first releases without CVE-2026-42557 (one click on a saved output runs commands), CVE-2026-44727 (stored
@@ -60,9 +56,7 @@ def test_environment_yml_serves_conda_and_binder():
     assert "pip" in CONDA["dependencies"]
     assert pip == {"pip": ["-e ."]}, "conda does not install the project itself"
     assert CONDA["channels"] == ["conda-forge", "nodefaults"]
-    assert not any((ROOT / name).exists() for name in ("binder", ".binder")), (
-        "Binder would ignore the root file"
-    )
+    assert not any((ROOT / name).exists() for name in ("binder", ".binder")), "Binder would ignore the root file"
 
 
 def test_post_build_can_be_run():
@@ -76,9 +70,7 @@ def test_every_dependency_is_pinned_inside_its_range(python, extra):
     pins = pins_for(python)
     for name, need in dependencies(extra).items():
         assert name in pins, f"{name} has no pin for Python {python}"
-        assert need.specifier.contains(pins[name]), (
-            f"{name} is pinned to {pins[name]}, outside {need.specifier}"
-        )
+        assert need.specifier.contains(pins[name]), f"{name} is pinned to {pins[name]}, outside {need.specifier}"
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -88,8 +80,7 @@ def test_each_pin_is_one_exact_version(python):
     names = [
         canonicalize_name(pin.name)
         for pin in PINS
-        if pin.marker is None
-        or pin.marker.evaluate({"python_version": python, "python_full_version": f"{python}.9"})
+        if pin.marker is None or pin.marker.evaluate({"python_version": python, "python_full_version": f"{python}.9"})
     ]
     assert len(names) == len(set(names)), "two pins for one package would fight"
 
@@ -109,16 +100,13 @@ def test_what_is_installed_is_inside_the_ranges():
     for extra in (None, "test"):
         for name, need in dependencies(extra).items():
             version = importlib.metadata.version(name)
-            assert need.specifier.contains(version, prereleases=True), (
-                f"{name} {version} is not {need.specifier}"
-            )
+            assert need.specifier.contains(version, prereleases=True), f"{name} {version} is not {need.specifier}"
 
 
 def test_the_build_backend_is_pinned_too():
     """lab.py builds without isolation, so that --wheels needs no network and setuptools is the pinned one."""
     wanted = [
-        Requirement(line)
-        for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+        Requirement(line) for line in tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
     ]
     assert [need.name for need in wanted] == ["setuptools"]
     assert wanted[0].specifier.contains(pins_for("3.11")["setuptools"])

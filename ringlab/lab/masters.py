@@ -23,9 +23,7 @@ LANGUAGE = {
     "pygments_lexer": "ipython3",
 }
 # Addresses that a page might ask for: not this machine, no namespace of SVG, not what plotly only saves.
-OUTSIDE = re.compile(
-    r"(?:https?|wss?|ftp)://(?!localhost\b|127\.0\.0\.1\b|www\.w3\.org/|plot\.ly\b)[^\s\"'<>)\\]+"
-)
+OUTSIDE = re.compile(r"(?:https?|wss?|ftp)://(?!localhost\b|127\.0\.0\.1\b|www\.w3\.org/|plot\.ly\b)[^\s\"'<>)\\]+")
 PICTURE = re.compile(r"!\[[^\]]*\]\(\s*https?://|<(?:img|script|iframe|link)[^>]*https?://", re.IGNORECASE)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

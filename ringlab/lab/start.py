@@ -32,9 +32,7 @@ def main(argv=None):
     except OSError as error:
         full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None))
         wrong = "the disk is full" if full else error.strerror or str(error)
-        return refuse(
-            f"your copies of the lessons cannot be made in {copies.FOLDER}: {wrong}. Mend that, then again."
-        )
+        return refuse(f"your copies of the lessons cannot be made in {copies.FOLDER}: {wrong}. Mend that, then again.")
     if new:
         print(f"Your copies of the lessons are in {folder} ({len(new)} new); nothing overwrites them.")
     port = port_of(argv)
@@ -59,9 +57,7 @@ def serve(argv, folder):
     except SystemExit as stop:  # --help, --version, or a setting that JupyterLab refuses
         return stop.code if isinstance(stop.code, int) else 1
     address = server.local_url  # with the token in it, when it is one made for this run
-    server.identity_provider.token_generated = (
-        False  # or JupyterLab would print the address again, in three ways
-    )
+    server.identity_provider.token_generated = False  # or JupyterLab would print the address again, in three ways
     print(f"\nThe lab is open at\n    {address}\nStop it with Ctrl-C.\n", flush=True)
     signal.signal(signal.SIGINT, lambda *_: server.stop(from_signal=True))  # one Ctrl-C, kernels ended too
     threading.Thread(target=look_over, daemon=True).start()
@@ -104,9 +100,7 @@ def environment(folder):
 def look_over():
     """Run the doctor quietly, so that the terminal tells only what is wrong."""
     with contextlib.suppress(OSError):
-        subprocess.run(
-            [sys.executable, "-m", "ringlab", "doctor", "--quiet"], stdin=subprocess.DEVNULL, check=False
-        )
+        subprocess.run([sys.executable, "-m", "ringlab", "doctor", "--quiet"], stdin=subprocess.DEVNULL, check=False)
 
 
 def has_browser():

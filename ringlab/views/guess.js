@@ -1,12 +1,28 @@
 // One question, one button per choice. The first click is the guess and locks the rest; once the answer is known,
 // the right choice is ticked and a wrong guess crossed. Marks are glyphs and words, never colour alone.
 
+// Keys and clicks in `el` stay there. JupyterLab's command mode also hears keys pressed in outputs (D D deletes the
+// cell), and a click in an output selects its cell, so that Shift+Enter would ask again instead of going on.
+// Shift+Enter and Ctrl+Enter still mean "run the cell". Returns a function that undoes it.
+function keepToItself(el) {
+  const runs = (event) => event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey);
+  const guard = (event) => {
+    if (el.contains(event.target)) el.toggleAttribute("data-lm-suppress-shortcuts", !runs(event));
+  };
+  window.addEventListener("keydown", guard, true); // before JupyterLab's own listener on the document
+  for (const type of ["mousedown", "focusin"]) el.addEventListener(type, (event) => event.stopPropagation());
+  el.addEventListener("keydown", (event) => {
+    if (runs(event)) event.preventDefault(); // not a guess, where nobody runs cells
+    else if (event.key !== "Tab") event.stopPropagation();
+  });
+  return () => window.removeEventListener("keydown", guard, true);
+}
+
 let shown = 0; // ids must differ between two views of one page
 
 function render({ model, el }) {
   el.classList.add("ringlab-guess");
-  // JupyterLab's command mode also hears keys pressed in outputs (D D deletes the cell); this attribute stops that
-  el.setAttribute("data-lm-suppress-shortcuts", "true");
+  const release = keepToItself(el);
 
   const question = document.createElement("p");
   question.id = `ringlab-asked-${(shown += 1)}`;
@@ -75,14 +91,14 @@ function render({ model, el }) {
       buttons[(at + step + buttons.length) % buttons.length].focus();
       event.preventDefault();
     }
-    // Shift+Enter means "run the cell" everywhere else: never take it for a guess
-    if (event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey)) event.preventDefault();
-    if (event.key !== "Tab") event.stopPropagation();
   });
 
   model.on("change:guess change:right change:answer", draw);
   draw();
-  return () => model.off("change:guess change:right change:answer", draw);
+  return () => {
+    release();
+    model.off("change:guess change:right change:answer", draw);
+  };
 }
 
 export default { render };

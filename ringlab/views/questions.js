@@ -1,15 +1,28 @@
 // Several questions with the same answers: one fieldset of native radio buttons each, so that Tab goes from question
 // to question and the arrow keys choose. Answers may be changed.
 
+// Keys and clicks in `el` stay there. JupyterLab's command mode also hears keys pressed in outputs (D D deletes the
+// cell), and a click in an output selects its cell, so that Shift+Enter would ask again instead of going on.
+// Shift+Enter and Ctrl+Enter still mean "run the cell". Returns a function that undoes it.
+function keepToItself(el) {
+  const runs = (event) => event.key === "Enter" && (event.shiftKey || event.ctrlKey || event.metaKey || event.altKey);
+  const guard = (event) => {
+    if (el.contains(event.target)) el.toggleAttribute("data-lm-suppress-shortcuts", !runs(event));
+  };
+  window.addEventListener("keydown", guard, true); // before JupyterLab's own listener on the document
+  for (const type of ["mousedown", "focusin"]) el.addEventListener(type, (event) => event.stopPropagation());
+  el.addEventListener("keydown", (event) => {
+    if (runs(event)) event.preventDefault(); // not a guess, where nobody runs cells
+    else if (event.key !== "Tab") event.stopPropagation();
+  });
+  return () => window.removeEventListener("keydown", guard, true);
+}
+
 let shown = 0; // names must differ between two views of one page
 
 function render({ model, el }) {
   el.classList.add("ringlab-guess");
-  // JupyterLab's command mode also hears keys pressed in outputs (D D deletes the cell); this attribute stops that
-  el.setAttribute("data-lm-suppress-shortcuts", "true");
-  el.addEventListener("keydown", (event) => {
-    if (event.key !== "Tab") event.stopPropagation();
-  });
+  const release = keepToItself(el);
   const view = (shown += 1);
 
   const title = document.createElement("p");
@@ -52,7 +65,10 @@ function render({ model, el }) {
 
   model.on("change:picked change:note", draw);
   draw();
-  return () => model.off("change:picked change:note", draw);
+  return () => {
+    release();
+    model.off("change:picked change:note", draw);
+  };
 }
 
 export default { render };
