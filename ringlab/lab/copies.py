@@ -18,7 +18,7 @@ def masters_folder():
     for root in (ROOT, Path.cwd()):
         if (root / "notebooks").is_dir():
             return root / "notebooks"
-    raise FileNotFoundError("there are no lessons here: type this in a clone of ringlab, which has a folder notebooks/")
+    raise FileNotFoundError("type this in a clone of ringlab, which has a folder notebooks/ with the lessons")
 
 
 def copies_folder():

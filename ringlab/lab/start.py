@@ -28,18 +28,21 @@ def main(argv=None):
         folder = copies.copies_folder()
         new = copies.make(folder=folder)
     except FileNotFoundError as error:
-        return refuse(str(error))
+        return refuse("There are no lessons here.", str(error))
     except OSError as error:
         full = error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None))
         wrong = "the disk is full" if full else error.strerror or str(error)
-        return refuse(f"your copies of the lessons cannot be made in {copies.FOLDER}: {wrong}. Mend that, then again.")
+        return refuse(
+            f"Your copies of the lessons cannot be made in {copies.FOLDER}: {wrong}.",
+            "mend that, then run lab.py again.",
+        )
     if new:
         print(f"Your copies of the lessons are in {folder} ({len(new)} new); nothing overwrites them.")
     port = port_of(argv)
     if port and is_busy(port):
         return refuse(
-            f"port {port} is taken, perhaps by a lab that runs already (its window shows the address). "
-            f"Stop that one, or start this one on another port: python3 lab.py --port {free_port()}"
+            f"Port {port} is taken, perhaps by a lab that runs already.",
+            f"go to that one, or start this one on another port: python3 lab.py --port {free_port()}",
         )
     return serve(argv, folder)
 
@@ -134,8 +137,8 @@ def free_port():
     return next(port for port in range(PORT + 1, 65536) if not is_busy(port))
 
 
-def refuse(sentence):
-    print(f"lab.py: {sentence}", file=sys.stderr)
+def refuse(what, todo):
+    print(f"lab.py: {what}\n        What to do: {todo}", file=sys.stderr)
     return 1
 
 
