@@ -77,7 +77,7 @@ def main(argv):
             ensure("", None)
             return make_wheels(argv[1:])
         ensure("", wheels)
-        return run("-m", "ringlab.lab.start", *argv)
+        return run("-m", "ringlab", "lab", *argv)
     except Stop as stop:
         return refuse(stop)
     except KeyboardInterrupt:

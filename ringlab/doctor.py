@@ -67,9 +67,11 @@ def python(version=None):
 
 def packages(wanted=None):
     """Whether what pyproject.toml asks for is installed, in the ranges it gives."""
-    from packaging.requirements import Requirement  # JupyterLab brings it
-
     todo = "run `python3 lab.py` again, or: pip install -c constraints.txt -e ."
+    try:
+        from packaging.requirements import Requirement  # JupyterLab brings it
+    except ImportError:
+        return Finding("bad", "packages", "not even `packaging` is installed here", todo)
     try:
         wanted = importlib.metadata.requires("ringlab") if wanted is None else wanted
     except importlib.metadata.PackageNotFoundError:
@@ -139,8 +141,10 @@ def processes(root=machine.ROOT):
 
 def start_method():
     """Ranks are started afresh ("spawn") on every system: a forked kernel would share its threads' locks."""
-    import multiprocess
-
+    try:
+        import multiprocess
+    except ImportError:
+        return Finding("note", "start method", "not looked at: multiprocess is missing")
     if "spawn" not in multiprocess.get_all_start_methods():
         return Finding("bad", "start method", "this Python cannot spawn processes", "use the Python of python.org")
     return Finding("ok", "start method", "spawn")
@@ -185,18 +189,16 @@ def report(findings, quiet=False):
     return "\n".join(lines)
 
 
-def main(argv=None):
-    """`ringlab doctor [--quiet]`: 0 when ready, 1 when not; quiet speaks only when not."""
-    argv = sys.argv[1:] if argv is None else list(argv)
-    quiet = "--quiet" in argv or "-q" in argv
-    if quiet:  # it runs while the first page loads: let that go first
+def add_arguments(parser):
+    parser.add_argument("--quiet", action="store_true", help="speak only when something is wrong")
+
+
+def command(options):
+    """Examine this machine and print what was found. Gives 0 when it is ready, 1 when not."""
+    if options.quiet:  # it runs while the first page loads: let that go first
         with contextlib.suppress(OSError, AttributeError):
             os.nice(5)
     findings = examine()
-    if text := report(findings, quiet):
+    if text := report(findings, options.quiet):
         print(text, flush=True)
     return int(any(finding.level == "bad" for finding in findings))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -101,11 +101,14 @@ def new_copy(lesson, masters=None, folder=None):
     return copy
 
 
-def main(argv=None):
+def add_arguments(parser):
+    parser.add_argument("lesson", nargs="*", help="number or name, such as 03; without one: all that are missing")
+
+
+def command(options):
     """Make the missing copies, or a fresh one of each lesson named, and say so. Gives the exit code."""
-    lessons = sys.argv[1:] if argv is None else list(argv)
     try:
-        new = [new_copy(lesson) for lesson in lessons] if lessons else make()
+        new = [new_copy(lesson) for lesson in options.lesson] if options.lesson else make()
     except (FileNotFoundError, ValueError) as error:
         print(f"ringlab: {error}", file=sys.stderr)
         return 2
@@ -114,7 +117,3 @@ def main(argv=None):
     if not new:
         print(f"{copies_folder()} has all the lessons already; for a fresh one name it: ringlab new-copy 03")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -21,9 +21,16 @@ PORT = 8888
 FIRST = "00_start_here.ipynb"
 
 
-def main(argv=None):
+def add_arguments(parser):
+    parser.prefix_chars = "\0"  # so that options are taken as words too: they are JupyterLab's
+    parser.add_argument("jupyterlab", nargs="*", help="what JupyterLab is to be told, such as --port 9000")
+
+
+def command(options):
     """Make the missing copies and run JupyterLab until Ctrl-C. Gives the exit code."""
-    argv = sys.argv[1:] if argv is None else list(argv)
+    argv = options.jupyterlab
+    if {"-h", "--help", "--help-all", "--version"}.intersection(argv):
+        return subprocess.call([sys.executable, "-m", "jupyterlab", *argv])
     try:
         folder = copies.copies_folder()
         new = copies.make(folder=folder)
@@ -57,7 +64,7 @@ def serve(argv, folder):
 
     try:
         server = LabApp.initialize_server(argv=argv, config=Config(settings(folder)))
-    except SystemExit as stop:  # --help, --version, or a setting that JupyterLab refuses
+    except SystemExit as stop:  # a setting that JupyterLab refuses: it has said which
         return stop.code if isinstance(stop.code, int) else 1
     address = server.local_url  # with the token in it, when it is one made for this run
     server.identity_provider.token_generated = False  # or JupyterLab would print the address again, in three ways
@@ -140,7 +147,3 @@ def free_port():
 def refuse(what, todo):
     print(f"lab.py: {what}\n        What to do: {todo}", file=sys.stderr)
     return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
