@@ -8,13 +8,14 @@ is one line of text and the guess an assignment, `g.guess = 384`.
 """
 
 import math
-import sys
 
 import numpy as np
 
-from ringlab.verdicts import BadInput
+from .frontend import display_bundle, in_jupyter
+from .survey import claims
+from .verdicts import BadInput
 
-WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
+__all__ = ["Prediction", "claims", "predict"]
 
 # A question that was answered stays answered when its cell runs again: (question, choices) -> Prediction
 _answered: dict = {}
@@ -114,7 +115,7 @@ class Prediction:
             print(self)
             return
         try:
-            from ringlab.views import guess
+            from .views import guess
         except ImportError:
             display_bundle(f"{self!r}\nNo buttons without anywidget: type  g.guess = {self.choices[0]!r}")
             return
@@ -124,28 +125,6 @@ class Prediction:
     def _refresh(self):
         if self._widget is not None:
             self._widget.refresh()
-
-
-def in_jupyter():
-    """True in a notebook's kernel. IPython is not imported to find out: without it there is no kernel."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython else None
-    return hasattr(shell, "kernel")
-
-
-def display_bundle(text, widget=None):
-    """Show `widget` with `text` as its plain form: a widget's own has ids that change from run to run."""
-    from IPython.display import display
-
-    display(bundle(text, widget), raw=True)
-
-
-def bundle(text, widget=None):
-    """The mime bundle of `display_bundle`."""
-    if widget is None:
-        return {"text/plain": text}
-    view = {"version_major": 2, "version_minor": 0, "model_id": widget.model_id}
-    return {"text/plain": text, WIDGET_MIME: view}
 
 
 def _one_line(question):

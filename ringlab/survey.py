@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from ringlab.classroom import bundle, in_jupyter
-from ringlab.verdicts import BadInput
+from .frontend import bundle, in_jupyter
+from .verdicts import BadInput
 
 FILE = ".ringlab-claims.json"
 ANSWERS = ("true", "false", "depends")
@@ -120,7 +120,7 @@ class Survey:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if in_jupyter() and self._widget is None:
             try:
-                from ringlab.views import guess
+                from .views import guess
             except ImportError:
                 return bundle(f'{self!r}\nNo buttons without anywidget: type  _.answer(1, "depends")')
             self._widget = guess.Questions(self, [claim.text for claim in CLAIMS], ANSWERS)

@@ -13,6 +13,7 @@ import pytest
 
 from ringlab import classroom, survey
 from ringlab.classroom import predict
+from ringlab.frontend import WIDGET_MIME
 from ringlab.survey import CLAIMS, claims
 from ringlab.verdicts import BadInput
 
@@ -347,11 +348,11 @@ def test_saved_outputs_are_the_same_in_every_run_and_for_everybody(tmp_path):
     book = executed(notebook(tmp_path / "lesson.ipynb", LESSON))
     outputs = [cell.outputs for cell in book.cells]
     assert outputs[1][0].data["text/plain"] == "How many bytes?  [192 | 384 | 768]"
-    assert classroom.WIDGET_MIME in outputs[1][0].data
+    assert WIDGET_MIME in outputs[1][0].data
     assert outputs[2][0].text == "Answer: 384\n"
     assert len(outputs[2]) == 1
     for output in (o for cell in outputs for o in cell):
-        kept = {k: v for k, v in output.get("data", {}).items() if k != classroom.WIDGET_MIME}
+        kept = {k: v for k, v in output.get("data", {}).items() if k != WIDGET_MIME}
         assert "0x" not in json.dumps(kept)
 
     # nbval compares strictly, and nobody guesses there

@@ -12,8 +12,7 @@ function keepToItself(el) {
   window.addEventListener("keydown", guard, true); // before JupyterLab's own listener on the document
   for (const type of ["mousedown", "focusin"]) el.addEventListener(type, (event) => event.stopPropagation());
   el.addEventListener("keydown", (event) => {
-    if (runs(event)) event.preventDefault(); // not a guess, where nobody runs cells
-    else if (event.key !== "Tab") event.stopPropagation();
+    if (!runs(event)) event.stopPropagation();
   });
   return () => window.removeEventListener("keydown", guard, true);
 }

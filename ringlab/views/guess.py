@@ -1,7 +1,7 @@
 """The buttons of `rl.predict` and the questions of `rl.claims`, as widgets.
 
 Imported only when one is shown (anywidget takes a third of a second). The widgets hold texts and numbers, no
-learner's values; `classroom` decides what they mean. Their plain form is given by `classroom.bundle`.
+learner's values; `classroom` decides what they mean. Their plain form is given by `frontend.bundle`.
 """
 
 from pathlib import Path
