@@ -264,15 +264,16 @@ def compile_some():
 
 def pip_failed(said, wheels):
     """The Stop for what pip said."""
-    missing = re.search(r"No matching distribution found for ([^\s;]+)", said)
+    # the second form: pip has another version here already, and calls the pin a conflict
+    missing = re.search(r"No matching distribution found for ([^\s;]+)|\(constraint\) (\S+)", said)
     if NO_SPACE.search(said):
         return full_disk()
     if wheels and missing:
         return Stop(
-            "The folder of wheels has no %s for this system and Python." % missing.group(1),
+            "The folder of wheels has no %s for this system and Python." % (missing.group(1) or missing.group(2)),
             "make it again with this Python version, on the same system: python3 lab.py wheels DIR",
         )
-    if NO_NETWORK.search(said) or re.search(r"from versions: none", said):
+    if NO_NETWORK.search(said) or "from versions: none" in said or (missing and missing.group(2)):
         return Stop(
             "The packages could not be fetched: there is no network, or the package index does not answer.",
             "connect and run lab.py again; or set up from a folder of wheels: python3 lab.py --wheels DIR",

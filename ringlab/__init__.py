@@ -18,13 +18,13 @@ __version__ = "0.1.0"
 
 # name -> where it lives; the order is that of the lessons
 _LAZY = {
-    "run": "run",
-    "Run": "run",
+    "run": "runs",
+    "Run": "runs",
     "show": "views.player",
     "predict": "classroom",
     "claims": "classroom",
     "check": "judge",
-    "launch": "launch",
+    "launch": "programs",
     "World": "world",
     "close": "world",
     "load": "trace",

@@ -1,7 +1,7 @@
 """`ringlab run`: an all-reduce in a terminal, with its steps as a table."""
 
 from .algorithms import ALGORITHMS
-from .run import WIRES, run
+from .runs import WIRES, run
 
 
 def add_arguments(parser):

@@ -133,7 +133,7 @@ class World:
 
     def run(self, algorithm, inputs=None, **options):
         """`rl.run` on this world's ranks."""
-        from .run import run
+        from .runs import run
 
         options.setdefault("ranks", self.size)
         options.setdefault("wire", self.wire)
@@ -141,7 +141,7 @@ class World:
 
     def launch(self, program, args=(), **options):
         """`rl.launch` on this world's ranks."""
-        from .launch import launch
+        from .programs import launch
 
         options.setdefault("ranks", self.size)
         options.setdefault("wire", self.wire)

@@ -22,7 +22,9 @@ def masters_folder():
 
 
 def copies_folder():
-    """The learner's folder, beside the masters. It need not be there yet."""
+    """The learner's folder: what RINGLAB_LESSONS says (for a class that shares one clone), else beside the masters."""
+    if folder := os.environ.get("RINGLAB_LESSONS"):
+        return Path(folder).absolute()
     return masters_folder().parent / FOLDER
 
 

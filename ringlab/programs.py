@@ -2,7 +2,7 @@
 
 from . import trace as traces
 from .reports import Story
-from .run import MODES, check_options, to_program
+from .runs import MODES, check_options, to_program
 from .ship import ship
 from .source import file_of, name_of
 from .supervise import Supervisor
