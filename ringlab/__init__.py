@@ -11,8 +11,7 @@ Importing this costs numpy and no more: everything else loads when it is first u
 
 import importlib
 
-from . import bugs
-from .algorithms import ALGORITHMS, all_gather, pass_around_allreduce, reduce_scatter, ring_allreduce
+from . import algorithms, bugs
 
 __version__ = "0.1.0"
 
@@ -32,20 +31,18 @@ _LAZY = {
 }
 _MODULES = ("faults", "verdicts", "training", "buckets", "cost")
 
-__all__ = [
-    "ALGORITHMS",
-    "all_gather",
+__all__ = [  # noqa: PLE0604  (the names of _LAZY and _MODULES are strings)
+    *algorithms.__all__,
     "bugs",
-    "pass_around_allreduce",
-    "reduce_scatter",
-    "ring_allreduce",
     *_LAZY,
     *_MODULES,
 ]
 
 
 def __getattr__(name):
-    if name in _LAZY:
+    if name in algorithms.__all__:
+        value = getattr(algorithms, name)
+    elif name in _LAZY:
         value = getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
     elif name in _MODULES:
         value = importlib.import_module(f".{name}", __name__)

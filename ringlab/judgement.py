@@ -8,6 +8,8 @@ PROMISES = {
     "allreduce": "every rank holds the {op}",
     "reduce_scatter": "every chunk is complete on one rank",
     "all_gather": "every rank holds every chunk",
+    "reduce": "one rank holds the {op}",
+    "broadcast": "every rank holds the same",
 }
 
 
@@ -19,7 +21,7 @@ def judge_outputs(function, buffers, flat, op, probe, outputs):
     Stability of Numerical Algorithms, section 4.2), doubled for the reference's own rounding.
     """
     promise = getattr(function, "postcondition", "allreduce")
-    if promise in ("reduce_scatter", "all_gather"):
+    if promise != "allreduce":
         return _judge_part(promise, probe, op)
     reference, tolerance = expected(buffers, op)
     wrong = [rank for rank, mine in enumerate(flat) if not same(mine, reference, tolerance)]
@@ -93,7 +95,7 @@ def _times(held, chunk, ranks):
 
 
 def _judge_part(promise, probe, op):
-    """Reduce-scatter and all-gather, judged by whose terms their chunks hold."""
+    """The operations that are no all-reduce, judged by whose terms their chunks hold."""
     words = PROMISES[promise].format(op=op)
     if probe is None:
         return "not judged above 64 ranks", None
@@ -106,6 +108,10 @@ def _judge_part(promise, probe, op):
             return words, None
         chunk = next(chunk for chunk in range(ranks) if not owners[chunk])
         return f"chunk {chunk} is complete nowhere", WrongResult(f"chunk {chunk} is complete on no rank")
+    if promise == "reduce":
+        if any(all(_times(row[chunk], chunk, ranks) == 1 for chunk in range(ranks)) for row in final):
+            return words, None
+        return "no rank holds it all", WrongResult("no rank holds every chunk complete")
     for chunk in range(ranks):
         held = {str(row[chunk]) for row in final}
         if len(held) != 1:

@@ -1,7 +1,7 @@
 """Plain data as bytes, without pickle: what crosses from a rank to its peers and to the kernel.
 
-None, bool, int, float, Fraction, complex, str, bytes, arrays of numbers, and lists, tuples and dicts of these. Learners'
-objects never travel this way, so nothing that a rank sends can run code where it arrives.
+None, bool, int, float, Fraction, complex, str, bytes, arrays of numbers, and lists, tuples and dicts of these.
+Learners' objects never travel this way, so nothing that a rank sends can run code where it arrives.
 
 `encode` gives a short header and the raw buffers behind it; `decode` makes arrays that share the payload's memory.
 """
@@ -20,15 +20,15 @@ def encode(value):
 
     >>> header, buffers = encode(np.arange(3.0))
     >>> header, [len(b) for b in buffers]
-    (b'a<f8|3', [24])
+    (b'a<f8:3', [24])
     """
     if isinstance(value, np.ndarray):
         array = _sendable(value)
-        return _describe(b"a", array), [array.data.cast("B") if array.nbytes else b""]
+        return _describe(b"a", array), [_bytes(array)]
     if type(value) is list and value and all(isinstance(part, np.ndarray) for part in value):
         arrays = [_sendable(part) for part in value]
         header = b";".join([_describe(b"l", arrays[0]), *(_describe(b"", part) for part in arrays[1:])])
-        return header, [part.data.cast("B") for part in arrays if part.nbytes]
+        return header, [_bytes(part) for part in arrays if part.nbytes]
     buffers = []
     return b"j" + json.dumps(_to_json(value, buffers), separators=(",", ":")).encode(), buffers
 
@@ -68,18 +68,22 @@ def _sendable(array):
     return np.ascontiguousarray(array).reshape(array.shape)  # ascontiguousarray makes 0-d arrays 1-d
 
 
+def _bytes(array):
+    return array.reshape(-1).view(np.uint8).data if array.nbytes else b""  # a view: bfloat16 has no buffer format
+
+
 def dtype_name(dtype):
     """A text from which np.dtype makes the same type, float8 and bfloat16 included."""
     return dtype.name if dtype.kind == "V" else dtype.str
 
 
 def _describe(kind, array):
-    return kind + f"{dtype_name(array.dtype)}|{','.join(map(str, array.shape))}".encode()
+    return kind + f"{dtype_name(array.dtype)}:{','.join(map(str, array.shape))}".encode()
 
 
 @functools.lru_cache(1024)
 def _parse(text):
-    name, _, shape = text.decode().partition("|")
+    name, _, shape = text.decode().partition(":")
     dims = tuple(int(n) for n in shape.split(",") if n)
     dtype = _dtype(name)
     return dtype, dims, dtype.itemsize * int(np.prod(dims, dtype=np.int64))
@@ -103,7 +107,7 @@ def _array(payload, offset, dtype, shape, nbytes):
 def _to_json(value, buffers):
     if isinstance(value, np.ndarray):
         array = _sendable(value)
-        buffers.append(array.data.cast("B") if array.nbytes else b"")
+        buffers.append(_bytes(array))
         return {"a": [dtype_name(array.dtype), list(array.shape)]}
     if isinstance(value, SCALARS):
         return value

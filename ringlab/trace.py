@@ -120,7 +120,7 @@ class Trace:
         return tuple(tuple(row) for row in held)
 
     def phase(self, round):
-        """What receivers do in a round: "adding", "copying", "mixed", or "moving" when their buffers stay as they were."""
+        """What receivers do in a round: "adding", "copying", "mixed", or "moving" when their buffers stay."""
         kinds = set()
         for event, changes in zip(self.events, self.changes, strict=True):
             if event.kind == "recv" and event.round == round and event.terms is not None:
@@ -189,15 +189,17 @@ class Trace:
         """Per rank the expression of its chunk after the whole run."""
         sums = [str(rank) for rank in range(self.ranks)]
         held = [(rank,) for rank in range(self.ranks)]
+        known = [{(rank,): str(rank)} for rank in range(self.ranks)]  # per rank: terms -> how it came by them
         on_the_way = {}  # (src, dst) -> expressions of the chunk in messages not yet received, in order
         for event, changes in self._causal():
-            rank, pair = event.rank, (event.rank, event.peer)
-            if event.kind == "send":
-                mine = held[rank] in [t for c, t in zip(event.chunks, event.terms, strict=True) if c == chunk]
-                on_the_way.setdefault(pair, []).append(sums[rank] if mine else None)
-                continue
-            came = on_the_way.get((event.peer, rank), [None]).pop(0)
+            rank = event.rank
             terms = dict(zip(event.chunks, event.terms, strict=True)).get(chunk)
+            if event.kind == "send":
+                on_the_way.setdefault((rank, event.peer), []).append(known[rank].get(terms))
+                continue
+            came = on_the_way[event.peer, rank].pop(0)
+            if came is not None:
+                known[rank][terms] = came
             for _, after in [change for change in changes if change[0] == chunk]:
                 if came is not None and after == terms:
                     sums[rank] = came
@@ -206,6 +208,7 @@ class Trace:
                 else:
                     sums[rank] = "not known"
                 held[rank] = after
+                known[rank][after] = sums[rank]
         return sums
 
     def to_dict(self):

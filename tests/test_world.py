@@ -1,0 +1,135 @@
+"""Worlds and launched programs."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+
+import ringlab as rl
+from ringlab import verdicts
+
+
+def test_a_world_serves_runs_and_programs_and_closes():
+    with rl.World(ranks=3) as world:
+        assert repr(world) == "World(ranks=3, wire='pipe')"
+        assert world.run("ring").outputs[0].tolist() == [111] * 8
+        assert world.launch(lambda comm: comm.rank * 10) == [0, 10, 20]
+        pids = world.launch(lambda comm: os.getpid())
+        assert len(set(pids)) == 3
+        assert world.launch(lambda comm: os.getpid()) == pids, "the ranks stay the same between calls"
+    with pytest.raises(verdicts.Closed, match="this world is closed"):
+        world.run("ring")
+    world.close()
+
+
+def test_fresh_ranks_after_a_failure():
+    with rl.World(ranks=2) as world:
+        before = world.launch(lambda comm: os.getpid())
+        with pytest.raises(verdicts.RankKilled):
+            world.run("ring", wraps=[rl.faults.crash(0, 0)])
+        after = world.launch(lambda comm: os.getpid())
+        assert not set(before) & set(after)
+
+
+def test_a_rank_that_dies_between_calls_is_replaced():
+    with rl.World(ranks=2) as world:
+        pid = world.launch(lambda comm: os.getpid())[1]
+        os.kill(pid, 9)
+        world._ranks[1].process.join(10)
+        assert world.run("ring").outputs[0].tolist() == [11] * 8
+
+
+def test_threads_take_turns():
+    results = [None] * 4
+
+    def call(i):
+        results[i] = rl.run("ring", [np.full(5, float(i))] * 4).outputs[0].tolist()
+
+    threads = [threading.Thread(target=call, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert results == [[4.0 * i] * 5 for i in range(4)]
+
+
+def test_a_program_gets_its_arguments_and_may_return_plain_data():
+    def program(comm, a, b):
+        return {"rank": comm.rank, "sum": comm.allreduce(np.arange(3) * comm.rank), "args": (a, b), "none": None}
+
+    values = rl.launch(program, ranks=3, args=(7, "x"))
+    assert [value["rank"] for value in values] == [0, 1, 2]
+    assert values[1]["sum"].tolist() == [0, 3, 6]
+    assert values[2]["args"] == (7, "x")
+    assert values.seconds > 0
+    assert values.trace.rounds > 0
+
+
+def test_messages_of_any_plain_data_between_ranks():
+    def program(comm):
+        comm.send({"from": comm.rank, "x": np.arange(comm.rank + 1)}, (comm.rank + 1) % comm.size)
+        got = comm.recv((comm.rank - 1) % comm.size)
+        return got["from"], got["x"].tolist()
+
+    assert rl.launch(program, ranks=3) == [(2, [0, 1, 2]), (0, [0]), (1, [0, 1])]
+
+
+@pytest.mark.parametrize("op", ["sum", "mean", "max", "min"])
+def test_allreduce_in_a_program(op):
+    def program(comm):
+        mine = np.array([[comm.rank, -comm.rank], [5, 2 * comm.rank]], float)
+        keep = mine.copy()
+        out = comm.allreduce(mine, op=op, algorithm="pass_around")
+        assert (mine == keep).all()
+        return out
+
+    stacked = np.stack([np.array([[r, -r], [5, 2 * r]], float) for r in range(3)])
+    expected = {"sum": stacked.sum(0), "mean": stacked.mean(0), "max": stacked.max(0), "min": stacked.min(0)}[op]
+    for out in rl.launch(program, ranks=3):
+        np.testing.assert_allclose(out, expected, rtol=1e-15)
+
+
+def test_a_barrier_lets_nobody_through_early():
+    def program(comm):
+        comm.barrier()
+        return comm.rank
+
+    assert rl.launch(program, ranks=5) == [0, 1, 2, 3, 4]
+
+
+def test_different_collectives_are_a_mismatch():
+    def program(comm):
+        comm.allreduce(np.ones(4 if comm.rank else 5))
+
+    with pytest.raises(verdicts.Mismatch) as caught:
+        rl.launch(program, ranks=3)
+    assert "rank" in caught.value.lines[0]
+
+
+def test_what_a_program_may_not_return_is_named():
+    with pytest.raises(verdicts.RankException, match="set is no plain data"):
+        rl.launch(lambda comm: {1, 2}, ranks=2)
+
+
+def test_one_rank_fewer_calls_is_a_deadlock():
+    def program(comm):
+        for _ in range(3 if comm.rank == 0 else 2):
+            comm.allreduce(np.ones(2))
+
+    with pytest.raises(verdicts.Deadlock, match="rank 1 finished while rank 0 still waits for it"):
+        rl.launch(program, ranks=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"program": 3}, "program is a int, not a function"),
+        ({"program": print, "ranks": 0}, "ranks=0 is out of range"),
+        ({"program": print, "timeout": -1}, "timeout=-1 is no time"),
+        ({"program": print, "wire": "virtual"}, "launch needs real processes"),
+    ],
+)
+def test_bad_launches(arguments, says):
+    with pytest.raises(verdicts.BadInput, match=says):
+        rl.launch(**arguments)
