@@ -67,9 +67,8 @@ def test_a_python_of_2010_can_read_lab_py():
         if isinstance(node, ast.Raise):
             assert node.cause is None, "raise ... from is Python 3"
         if isinstance(node, ast.Call):
-            names = [keyword for keyword in node.keywords if keyword.arg is None]
+            assert all(keyword.arg for keyword in node.keywords), ast.unparse(node)
             stars = [word for word in node.args if isinstance(word, ast.Starred)]
-            assert not names, ast.unparse(node)
             assert not stars or (stars == node.args[-1:] and not node.keywords), ast.unparse(node)
         if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
             assert not any(isinstance(part, ast.Starred) for part in node.elts), ast.unparse(node)
