@@ -1,6 +1,6 @@
 """Pass-around all-reduce: hand whole buffers round the ring and add them up on the way.
 
-With 4 ranks (whose buffer: from > to; the receiver adds and hands it on)
+This file imports nothing. With 4 ranks (whose buffer: from > to; the receiver adds and hands it on)
 
     step 0   0: 0>1   1: 1>2   2: 2>3   3: 3>0
     step 1   3: 0>1   0: 1>2   1: 2>3   2: 3>0
