@@ -18,6 +18,7 @@ import time
 import multiprocess
 from multiprocess import spawn
 
+from . import needs
 from . import rank as rank_module
 from .channel import Channel
 from .record import Record
@@ -220,6 +221,7 @@ class World:
 
     def _spawn(self):
         size = self.size
+        needs.check(size)
         self._selector = selectors.DefaultSelector()
         self._record = Record(size)
         links = [{} for _ in range(size)]
