@@ -119,6 +119,7 @@ class World:
         self._ranks, self._record, self._selector = [], None, None
         self._closed = False
         self._start_error = None
+        self.failed = False  # the ranks could not be started the last time
         self._starter = None
         _worlds.append(self)
         self.start_in_background()
@@ -163,8 +164,10 @@ class World:
             self._starter.join()
         if self._start_error is not None:
             error, self._start_error = self._start_error, None
-            self.start_in_background()  # the next call may find a better world
+            self.failed = True
+            self.start_in_background()  # the next call may find more room
             raise error
+        self.failed = False
         return self._ranks
 
     def replace(self):
@@ -306,7 +309,7 @@ class _Shared:
     def get(self, ranks):
         with self._lock:
             world = self._world
-            if world is None or world.closed or world.size < ranks:
+            if world is None or world.closed or world.failed or world.size < ranks:
                 if world is not None:
                     world.close()
                 world = self._world = World(max(ranks, 4))

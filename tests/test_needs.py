@@ -14,7 +14,7 @@ from ringlab.verdicts import NoResource
     [
         ("pids_left", 9, "4 ranks need 12 processes and threads, 9 are free\nuse ranks=3 or fewer, or end others"),
         ("free_memory", 100 * 10**6, "4 ranks need 160 MB of memory, 100 are free\nuse ranks=2 or fewer"),
-        ("free_shm", 0, "4 ranks need 1051 kB of shared memory, 0 are free\nclose other programs, or free some"),
+        ("free_shm", 0, "4 ranks need 918 kB of shared memory, 0 are free\nclose other programs, or free some"),
     ],
 )
 def test_what_is_short_is_named_with_two_ways_out(monkeypatch, what, free, says):
