@@ -16,11 +16,11 @@ import traceback
 
 import numpy as np
 
-from . import plain, source
+from . import hygiene, plain, source
 from .channel import receive_message, send_message
 from .chunks import ADDERS, Chunks
 from .comm import Comm
-from .record import CURRENT, DONE, MOVED, PHASE, Record
+from .record import CURRENT, DONE, EVENTS, MOVED, PHASE, Record
 from .wires.endpoint import Endpoint
 from .wires.pipe import PipeWire
 
@@ -37,15 +37,19 @@ def main(rank, ranks, record_name, control, life, death, links):
     record = Record(ranks, record_name)
     block = record.blocks[rank]
     watch_the_kernel(life, threading.main_thread().ident)
-    sys.stdout = sys.stderr = _Printer(block)
     wire = PipeWire(rank, links)
+    clean, modules = hygiene.state(), hygiene.Modules()
+    modules.look()
     send_message(control, {"say": "up"})
     while True:
         try:
             call = receive_message(control)
         except (EOFError, OSError):
             os._exit(0)
+        sys.stdout = sys.stderr = _Printer(block)
         answer = _answer(rank, call, wire, block, control)
+        if answer["say"] == "done":
+            answer |= {"dirty": hygiene.changed(clean, hygiene.state()), "modules": modules.look()}
         send_message(control, answer)
 
 
@@ -67,7 +71,7 @@ def watch_the_kernel(life, thread):
             with contextlib.suppress(OSError):
                 send_message(life, [entry for entry in lines if not entry[0].startswith(source.PACKAGE)][-8:])
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, daemon=True, name="ringlab watch").start()
 
 
 def _die_when_closed(death):
@@ -208,6 +212,25 @@ def _play_virtual(rank, call, wire, block):
     return lambda: simulate(function, network=network, wraps=wraps, on_switch=_noting(block), **options)
 
 
+def _play_judge(rank, call, wire, block):
+    """All ranks of a judged run, in this one process; answers with what they did, however far they came."""
+    from .judge.observe import observe
+
+    function = load(call["function"])
+
+    def note(round):
+        block.state[EVENTS] = round  # nothing else is recorded: so a death or a stall can be placed
+
+    def play():
+        sys.stdout = sys.stderr = io.StringIO()
+        try:
+            return observe(function, call["ranks"], note=note, on_switch=_noting(block))
+        finally:
+            sys.stdout = sys.stderr = _Printer(block)
+
+    return play
+
+
 def _noting(block):
     """Note in the record which rank has the floor."""
 
@@ -218,4 +241,10 @@ def _noting(block):
     return note
 
 
-PLAYS = {"run": _play_run, "launch": _play_launch, "probe": _play_probe, "virtual": _play_virtual}
+PLAYS = {
+    "run": _play_run,
+    "launch": _play_launch,
+    "probe": _play_probe,
+    "virtual": _play_virtual,
+    "judge": _play_judge,
+}

@@ -53,6 +53,7 @@ class Supervisor:
                 self._show_prints()
                 self.events = [block.copy_events() for block in self.blocks]
                 unread = self._unread()
+                self._keep_clean(unread)
                 return [self.replies[rank] for rank in self.members], unread
             except KeyboardInterrupt:
                 world.replace()
@@ -214,9 +215,15 @@ class Supervisor:
             for dst in self.members
             if self.blocks[src].begun[dst] > self.blocks[dst].taken[src]
         ]
-        if left:
-            self.world.replace()
         return left
+
+    def _keep_clean(self, unread):
+        """Replace ranks that the next call must not meet: with messages on their links, or changed by learner code."""
+        if unread or any(reply["dirty"] for reply in self.replies.values()):
+            self.world.replace()
+        else:
+            for reply in self.replies.values():
+                self.world.modules.update(reply["modules"])
 
     def _show_prints(self):
         """What the ranks printed, rank by rank, capped."""

@@ -18,7 +18,7 @@ import time
 import multiprocess
 from multiprocess import spawn
 
-from . import needs
+from . import hygiene, needs
 from . import rank as rank_module
 from .channel import Channel
 from .record import Record
@@ -121,6 +121,7 @@ class World:
         self._start_error = None
         self.failed = False  # the ranks could not be started the last time
         self._starter = None
+        self.modules = {}  # the learner's files that the ranks have loaded, with their times
         _worlds.append(self)
         self.start_in_background()
 
@@ -155,11 +156,12 @@ class World:
         self._starter.start()
 
     def ready(self):
-        """The ranks, all up and alive: starts fresh ones when some have died since the last call."""
+        """The ranks, all up and alive: fresh ones when some have died, or a learner's module was edited."""
         if self._closed:
             raise Closed("this world is closed", "make a new one, or use rl.run, which keeps its own")
         self._starter.join()
-        if self._start_error is None and not all(rank.alive for rank in self._ranks):
+        stale = hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)
+        if self._start_error is None and stale:
             self.replace()
             self._starter.join()
         if self._start_error is not None:
@@ -172,6 +174,7 @@ class World:
 
     def replace(self):
         """Kill all ranks now and start fresh ones in the background."""
+        self.modules = {}
         self._end_ranks()
         if not self._closed:
             self.start_in_background()

@@ -47,7 +47,7 @@ class Outbox:
             if buffers:
                 self._left.extend(bytes(part) for part in buffers)  # a copy: the caller may now change its array
                 if self._writer is None:
-                    self._writer = threading.Thread(target=self._write_rest, daemon=True)
+                    self._writer = threading.Thread(target=self._write_rest, daemon=True, name="ringlab writer")
                     self._writer.start()
 
     def write_waiting(self, buffers):
