@@ -22,7 +22,7 @@ _LAZY = {
     "show": "views.player",
     "predict": "classroom",
     "claims": "classroom",
-    "check": "judge",
+    "check": "judge.checking",
     "launch": "programs",
     "World": "world",
     "close": "world",

@@ -68,7 +68,7 @@ class _AskedFor(Chunks):
         super().__setitem__(index, value)
 
 
-class _Watcher:
+class Watcher:
     """Notes how one rank's chunks change between its calls of send and recv."""
 
     def __init__(self, rank, ranks):
@@ -107,7 +107,7 @@ def run_probe(function, ranks, on_switch=None):
     `changes` has one entry more, the first for what the code did before its first call. `final` is what each rank's
     returned chunks hold, `unread` the (src, dst) pairs with messages nobody received, `rounds` the end of the run.
     """
-    watchers = [_Watcher(rank, ranks) for rank in range(ranks)]
+    watchers = [Watcher(rank, ranks) for rank in range(ranks)]
     wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
 
     def program(watcher):

@@ -16,7 +16,7 @@ import traceback
 
 import numpy as np
 
-from . import hygiene, plain, source
+from . import hygiene, machine, plain, source
 from .channel import receive_message, send_message
 from .chunks import ADDERS, Chunks
 from .comm import Comm
@@ -33,6 +33,7 @@ def main(rank, ranks, record_name, control, life, death, links):
         links = dict(zip([peer for peer in range(ranks) if peer != rank], others, strict=True))
     if death is not None:
         _die_when_closed(death.fileno())
+    _limit_memory()
     control.setblocking(True)
     record = Record(ranks, record_name)
     block = record.blocks[rank]
@@ -81,6 +82,20 @@ def _die_when_closed(death):
 
         fcntl.fcntl(death, fcntl.F_SETOWN, os.getpid())
         fcntl.fcntl(death, fcntl.F_SETFL, fcntl.fcntl(death, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO ends a process
+
+
+def _limit_memory():
+    """Let this process ask for what the machine has and no more: a MemoryError here instead of a dead machine."""
+    free = machine.free_memory()
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if free is not None and sys.platform == "linux":
+            with open("/proc/self/statm") as file:
+                mapped = int(file.read().split()[0]) * resource.getpagesize()
+            limit = mapped + free if hard == resource.RLIM_INFINITY else min(mapped + free, hard)
+            resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
 
 
 class _Printer(io.TextIOBase):

@@ -1,0 +1,28 @@
+"""A finding: one thing that is wrong, as data. What is said about it is made of it."""
+
+from typing import NamedTuple
+
+
+class Finding(NamedTuple):
+    """What is wrong with a learner's code at one number of ranks.
+
+    verdict: as in `ringlab.verdicts`, or NOT_WRITTEN, UNREAD, OVER_BOUND.  family: key of `words.FAMILIES`.
+    text: the headline, without a full stop.  rank, round, chunk: where, as far as that makes sense.  line: of the
+    learner's source, 0 when unknown.  where: the first hint, before its line of source is added.  fill: what stands in
+    the {} of the family's sentences.  waiting: (rank, peer, chunk) of blocked ranks.  lines: more lines to show below
+    the headline.  elements: length of the buffer, when it went wrong with numbers.  trace: of the failed run, if known.
+    """
+
+    verdict: str
+    family: str
+    text: str
+    rank: int | None = None
+    round: int | None = None
+    chunk: int | None = None
+    line: int = 0
+    where: str = ""
+    fill: dict = {}  # noqa: RUF012  (a tuple's default, never changed)
+    waiting: tuple = ()
+    lines: tuple = ()
+    elements: int | None = None
+    trace: object = None

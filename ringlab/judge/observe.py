@@ -1,0 +1,150 @@
+"""What a learner's code does with marks: every step, until its end or as far as it came.
+
+This runs in a rank process, for all ranks of the run at once, on the virtual wire. Like `probe.run_probe` it gives
+every chunk a mark that says whose it is; unlike it, code that raises, blocks or returns early leaves its steps too.
+"""
+
+import numpy as np
+
+from ..chunks import Chunks
+from ..network import ROUNDS
+from ..probe import Watcher, contents
+from ..rank import describe_exception
+from ..source import calling_line
+from ..verdicts import Deadlock
+from ..wires.virtual import RankFailed, VirtualWire
+
+MOST_EVENTS = 20_000  # per rank; a rank that goes on after these is said to be endless
+
+
+class Endless(Exception):
+    """A rank makes more calls of send and recv than any all-reduce needs."""
+
+
+def observe(function, ranks, note=None, on_switch=None):
+    """Plain data about `function` on marks with `ranks` ranks, whatever it does short of hanging.
+
+    Per rank and event, in program order: `kinds`, `peers`, `lines`, `nbytes`, `messages` (contents of each array),
+    `lent` (numbers of the chunks whose memory was handed to send); `changes` as in `probe.run_probe`. Per rank:
+    `returned` (in words), `final` (contents of what it returned), `weights` (own coefficients of each chunk, which
+    `final` may have scaled), `pending` ((peer, line) of the receive in which it was left, or None). `finished`: ranks
+    that returned. `ended`: None, or what stopped the run. note(round) is called at every event.
+    """
+    watchers = [Watcher(rank, ranks) for rank in range(ranks)]
+    wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
+    lent, pending, finished = [[] for _ in watchers], [None] * ranks, []
+
+    def program(watcher):
+        rank = watcher.rank
+
+        def step():
+            watcher.look()
+            if len(watcher.messages) >= MOST_EVENTS:
+                raise Endless
+            if note:
+                note(int(wire.now[rank]))
+
+        def play(send, recv):
+            def watched_send(x, dst):
+                step()
+                slots = _slots_of(x, watcher.chunks.buffer, ranks)
+                send(x, dst)
+                lent[rank].append(slots)
+                watcher.note(x)
+
+            def watched_recv(src):
+                step()
+                pending[rank] = (src, calling_line())
+                x = recv(src)
+                pending[rank] = None
+                lent[rank].append([])
+                watcher.note(x)
+                return x
+
+            returned = function(watcher.chunks, rank, watched_send, watched_recv)
+            finished.append(rank)
+            return returned
+
+        return play
+
+    returned, ended = [None] * ranks, None
+    try:
+        returned = wire.run([program(watcher) for watcher in watchers])
+    except RankFailed as error:
+        ended = _how_it_ended(error)
+    except Deadlock as error:
+        ended = {"kind": "deadlock", "cycle": [tuple(pair) for pair in error.cycle]}
+    for watcher in watchers:
+        watcher.look(everywhere=True)
+    parts = [_parts(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
+    recorded = [len(watcher.messages) for watcher in watchers]  # an event may lack what its call did not finish
+    events = [mine[:count] for mine, count in zip(wire.events, recorded, strict=True)]
+    return {
+        "ranks": ranks,
+        "kinds": [[event[0] for event in mine] for mine in events],
+        "peers": [[event[1] for event in mine] for mine in events],
+        "lines": [[event[2] for event in mine] for mine in events],
+        "nbytes": [[event[3] for event in mine] for mine in events],
+        "messages": [watcher.messages for watcher in watchers],
+        "changes": [watcher.changes for watcher in watchers],
+        "lent": lent,
+        "returned": [_in_words(value, watcher) for value, watcher in zip(returned, watchers, strict=True)],
+        "final": [part and [contents(x, ranks) for x in part] for part in parts],
+        "weights": [part and [_weights(x, chunk, ranks) for chunk, x in enumerate(part)] for part in parts],
+        "pending": pending,
+        "finished": finished,
+        "ended": ended,
+    }
+
+
+def _how_it_ended(error):
+    cause = error.__cause__
+    if isinstance(cause, SystemExit):
+        code = cause.code if isinstance(cause.code, int) else 0 if cause.code is None else 1
+        return {"kind": "exit", "code": code, **describe_exception(error)}
+    return {"kind": "endless" if isinstance(cause, Endless) else "exception", **describe_exception(error)}
+
+
+def _slots_of(x, buffer, ranks):
+    """The numbers of the chunks whose memory a message shares."""
+    slots, size = set(), ranks * ranks * buffer.itemsize
+    begin = buffer.__array_interface__["data"][0]
+    for part in x if isinstance(x, (list, tuple)) else [x]:
+        if isinstance(part, np.ndarray) and part.size and np.may_share_memory(part, buffer):
+            low, high = np.lib.array_utils.byte_bounds(part)
+            slots.update(range((low - begin) // size, -((begin - high) // size)))
+    return sorted(slots)
+
+
+def _parts(value, watcher):
+    """What a rank returned, as one flat array per chunk; None when it is nothing of the kind."""
+    ranks, chunks = watcher.ranks, watcher.chunks
+    if isinstance(value, Chunks):
+        value = [value[i] for i in range(len(value))]
+    if isinstance(value, np.ndarray) and value.size == chunks.buffer.size:
+        value = list(value.reshape(ranks, -1))
+    if not isinstance(value, (list, tuple)) or len(value) != ranks:
+        return None
+    try:
+        parts = [np.asarray(part, float).ravel() for part in value]
+    except (TypeError, ValueError):
+        return None
+    return parts if all(part.size == ranks * ranks for part in parts) else None
+
+
+def _in_words(value, watcher):
+    """"chunks" for what was handed in, else what it is."""
+    if value is watcher.chunks:
+        return "chunks"
+    if value is None:
+        return "None"
+    name = type(value).__name__
+    if isinstance(value, (list, tuple)) and len(value) != watcher.ranks:
+        return f"a {name} of {len(value)}"
+    return "an array" if isinstance(value, np.ndarray) else f"a {name}"
+
+
+def _weights(vector, chunk, ranks):
+    """How often each rank's gradient is in this chunk: one number per rank, fractions for a mean."""
+    own = vector.reshape(ranks, ranks)[chunk]
+    return [int(x) if float(x).is_integer() else float(x) for x in own]

@@ -1,0 +1,160 @@
+"""The mistakes of a ring, found in code that sends round a ring.
+
+In such code every rank sends to one neighbour and receives from the other, one chunk at a time. Each receive then adds
+(A), replaces (C) or changes nothing (N), and a right ring reads AAACCC with four ranks: P-1 rounds add, P-1 copy.
+"""
+
+from collections import Counter
+from math import gcd
+from typing import NamedTuple
+
+
+class Move(NamedTuple):
+    """One receive of a rank with the send before it: which chunk went out, came in, and was changed, and how (A, C, N, X)."""
+
+    send: object
+    recv: object
+    sent: int | None
+    came: int | None
+    slot: int | None
+    letter: str
+
+
+class Mistake(NamedTuple):
+    """A family of mistakes, and the first step that shows it."""
+
+    family: str
+    step: object = None
+    text: str = ""
+
+
+def direction(seen):
+    """By how many ranks every message goes on, or None when the code is no ring of single chunks."""
+    ranks, turns = seen.ranks, set()
+    for step in seen.steps:
+        if len(step.parts) != 1:
+            return None
+        turns.add((step.peer - step.rank if step.kind == "send" else step.rank - step.peer) % ranks)
+    return turns.pop() if len(turns) == 1 else None
+
+
+def moves(seen, rank):
+    """The Moves of one rank in program order."""
+    found, send, pending = [], None, None
+    for step in [*seen.programs[rank], None]:
+        if pending is not None and (step is None or step.kind == "recv"):
+            found.append(_move(*pending))
+            pending = None
+        if step is None:
+            break
+        if step.kind == "send":
+            send = step
+            if pending is not None:
+                pending[2].extend(step.changes)
+        else:
+            pending = (send, step, list(step.changes))
+            send = None
+    return found
+
+
+def _move(send, recv, changes):
+    came = recv.parts[0]
+    slot, letter = None, "N"
+    if changes:
+        slot, before, after = changes[0][0], changes[0].before, changes[-1].after
+        if any(change.slot != slot for change in changes) or after is None or before is None or came is None:
+            slot, letter = None, "X"
+        elif _counts(after) == _counts(came):
+            letter = "C"
+        elif _counts(after) == _counts(before) + _counts(came):
+            letter = "A"
+        else:
+            letter = "X"
+    return Move(send, recv, _number(send), _number(recv), slot, letter)
+
+
+def _counts(held):
+    return Counter((number, rank) for number, whose in held or () for rank in whose)
+
+
+def _number(step):
+    """Which chunk a message is: by the memory that was sent, else by what it holds; None when that is several."""
+    if step is None:
+        return None
+    if len(step.lent) == 1:
+        return step.lent[0]
+    held = step.parts[0] or ()
+    return held[0][0] if len(held) == 1 else None
+
+
+def mistake(seen, fault):
+    """The Mistake of code that sends round a ring, or None when it is no ring or its mistake is another.
+
+    fault: the Fault that shows at the end.
+    """
+    ranks, turn = seen.ranks, direction(seen)
+    if turn is None or ranks < 2:
+        return None
+    if turn not in (1, ranks - 1) or turn == 0:
+        return _wrong_neighbour(seen, turn)
+    rows = [moves(seen, rank) for rank in range(ranks)]
+    letters = {"".join(move.letter for move in row) for row in rows}
+    if len(letters) != 1 or not rows[0]:
+        return None
+    letters = letters.pop()
+    wrong = _wrong_index(rows)
+    if wrong is not None and turn == ranks - 1 and ranks > 2 and wrong.family in ("misplaced", "stale_send"):
+        return Mistake("against", wrong.step, wrong.text)
+    adds, copies = letters.count("A"), letters.count("C") + letters.count("N")
+    if "X" in letters or not letters.lstrip("A").strip("CN") == "":
+        return wrong
+    if wrong is not None and wrong.family != "copies_incomplete":
+        return wrong
+    need = ranks - 1
+    at_fault = fault.step
+    if copies == 0 and adds >= 2 * need and need:
+        return Mistake("added_in_copying" if adds == 2 * need else "adds_too_long", at_fault)
+    if adds == 0:
+        return Mistake("overwrote_in_adding" if copies >= 2 * need else "adding_missing", at_fault)
+    if adds > need:
+        return Mistake("adds_too_long", at_fault)
+    if adds < need:
+        return Mistake("adds_too_short", at_fault)
+    if wrong is not None:
+        return wrong
+    if copies == 0:
+        return Mistake("copying_missing", rows[0][-1].recv)
+    if copies < need:
+        return Mistake("copies_too_short", rows[0][-1].recv)
+    return None
+
+
+def _wrong_neighbour(seen, turn):
+    step = next(step for step in seen.steps if step.kind == "send")
+    loops = gcd(turn, seen.ranks)
+    text = f"rank {step.rank} sends to rank {step.peer}"
+    if loops > 1 and turn:
+        text += f": {loops} rings that do not know of each other"
+    return Mistake("wrong_neighbour", step, text)
+
+
+def _wrong_index(rows):
+    """The first move that does not send on what was just received, or puts it where it does not belong."""
+    for k in range(max(len(row) for row in rows)):
+        for row in rows:
+            move = row[k]
+            before = row[k - 1] if k else None
+            if before is None or before.slot is None or move.sent is None or move.sent == before.slot:
+                continue
+            turning = before.letter == "A" and move.letter != "A"
+            family = "copies_incomplete" if turning else "stale_send"
+            rank = move.recv.rank
+            text = f"rank {rank} sends c{move.sent}, and has just received c{before.slot}"
+            return Mistake(family, move.send, text)
+        for row in rows:
+            move = row[k]
+            if move.slot is not None and move.came is not None and move.came != move.slot:
+                does = "adds it to" if move.letter == "A" else "puts it into"
+                text = f"rank {move.recv.rank} receives c{move.came} and {does} c{move.slot}"
+                return Mistake("misplaced", move.recv, text)
+    return None
