@@ -1,39 +1,125 @@
-"""Faults to order: given to `rl.run` as `wraps=[...]`, placed by rank and round."""
+"""Faults to order: given to `rl.run` as `wraps=[...]`, placed by rank and round.
+
+Each strikes once, as the rank is about to act in that round (or in the first later one in which it acts). What it
+sent before is on its way by then, so that a run with a fault repeats.
+"""
 
 import os
 import signal
+import time
+
+from .verdicts import BadInput
 
 
-class Crash:
-    """Rank `rank` is killed (SIGKILL where the system has it) as it is about to act in round `round`."""
+class Fault:
+    """What happens to rank `rank` as it enters round `round`: `name` for the repr, `strike()` on the rank itself."""
 
-    def __init__(self, rank, round):
-        self.rank, self.round = rank, round
+    def __init__(self, name, rank, round, strike, **arguments):
+        for what, value in (("rank", rank), ("round", round)):
+            if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+                raise BadInput(f"{name}({what}={value!r}): no such {what}", "use a whole number from 0 up")
+        self.name, self.rank, self.round = name, rank, round
+        self._strike, self._arguments = strike, arguments
 
     def __repr__(self):
-        return f"crash(rank={self.rank}, round={self.round})"
+        shown = {"rank": self.rank, "round": self.round, **self._arguments}
+        return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
 
     def wrap(self, rank, send, recv, clock):
-        """The pair for one rank; `clock` gives the rank's round and hands over what it has sent so far."""
+        """The pair for one rank. `clock` gives the rank's round and hands over what it has sent so far."""
         if rank != self.rank:
             return send, recv
+        struck = False
 
-        def die_if_due():
-            if clock.round() >= self.round:
-                clock.flush()  # what was sent before the crash still arrives, so that runs repeat
-                os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+        def strike_if_due():
+            nonlocal struck
+            if not struck and clock.round() >= self.round:
+                struck = True
+                clock.flush()
+                self._strike(**self._arguments)
 
-        def crashing_send(x, dst):
-            die_if_due()
+        def send_or_strike(x, dst):
+            strike_if_due()
             send(x, dst)
 
-        def crashing_recv(src):
-            die_if_due()
+        def recv_or_strike(src):
+            strike_if_due()
             return recv(src)
 
-        return crashing_send, crashing_recv
+        return send_or_strike, recv_or_strike
 
 
 def crash(rank, round):
-    """A fault: rank `rank` dies as it enters round `round`."""
-    return Crash(rank, round)
+    """Rank `rank` is killed (SIGKILL, where the system has it)."""
+    return Fault("crash", rank, round, _kill, number=int(getattr(signal, "SIGKILL", signal.SIGTERM)))
+
+
+def stop(rank, round):
+    """Rank `rank` is stopped (SIGSTOP): alive, silent, and deaf to anything but SIGKILL."""
+    return Fault("stop", rank, round, _kill, number=int(getattr(signal, "SIGSTOP", 0)))
+
+
+def leave(rank, round, code=1):
+    """Rank `rank` leaves with an exit code."""
+    return Fault("leave", rank, round, _leave, code=code)
+
+
+def fail(rank, round, text="a fault to order"):
+    """Rank `rank` raises RuntimeError."""
+    return Fault("fail", rank, round, _raise, text=text)
+
+
+def hang(rank, round):
+    """Rank `rank` loops for ever in Python."""
+    return Fault("hang", rank, round, _loop)
+
+
+def delay(rank, round, seconds):
+    """Rank `rank` pauses for `seconds` and then goes on: a straggler."""
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds >= 0:
+        raise BadInput(f"delay(seconds={seconds!r}): no time", "use seconds, 0 or more")
+    return Fault("delay", rank, round, _pause, seconds=seconds)
+
+
+def grip(rank, round):
+    """Rank `rank` is busy in C code that never gives up Python's lock: not even its own threads run."""
+    return Fault("grip", rank, round, _grip)
+
+
+def segfault(rank, round):
+    """Rank `rank` touches memory that is not its own (SIGSEGV)."""
+    return Fault("segfault", rank, round, _kill, number=int(signal.SIGSEGV))
+
+
+def exhaust(rank, round):
+    """Rank `rank` asks for more memory than it may have: MemoryError, and the machine stays well."""
+    return Fault("exhaust", rank, round, _exhaust)
+
+
+def _kill(number):
+    os.kill(os.getpid(), number)
+
+
+def _pause(seconds):
+    time.sleep(seconds)
+
+
+def _raise(text):
+    raise RuntimeError(text)
+
+
+def _leave(code):
+    os._exit(code)
+
+
+def _loop():
+    while True:
+        pass
+
+
+def _grip():
+    (1 << 300_000_000) ** 3  # minutes of long multiplication
+
+
+def _exhaust():
+    bytearray(1 << 46)
