@@ -22,12 +22,12 @@ class Supervisor:
     """Carries one call on `ranks` ranks of `world`.
 
     timeout: longest time in seconds that a rank which others wait for may show no event.
-    story: what the probe foretold (`reports.Story`), to name rounds and chunks.
+    story: what the probe foretold (`reports.Story`), to name rounds and chunks.  quiet: do not show what ranks print.
     """
 
-    def __init__(self, world, ranks, timeout, story=None):
+    def __init__(self, world, ranks, timeout, story=None, quiet=False):
         self.world, self.timeout = world, timeout
-        self.story = story or reports.Story(None)
+        self.story, self.quiet = story or reports.Story(None), quiet
         self.members = range(ranks)
         self.replies = {}
         self.raised = {}
@@ -227,6 +227,8 @@ class Supervisor:
 
     def _show_prints(self):
         """What the ranks printed, rank by rank, capped."""
+        if self.quiet:
+            return
         for rank, block in enumerate(self.blocks):
             text, count = block.copy_prints()
             lines = text.splitlines()

@@ -10,6 +10,7 @@ from ..ship import ship
 from ..supervise import Supervisor
 from ..verdicts import BadInput, RankExited, RankKilled, RinglabError
 from ..world import check_ranks, shared_world
+from . import data
 from .diagnosis import diagnose
 from .finding import Finding
 from .seen import Seen
@@ -90,16 +91,29 @@ class Check:
             finding = self.findings[ranks] = self._observe(ranks)
             if finding is not None and (finding.verdict in ("NOT_WRITTEN", "KILLED", "EXITED", "STALL")):
                 return self._failed()
-        if any(self.findings.values()):
-            return self._failed()
-        return self._passed()
+        if not any(self.findings.values()):
+            self._run_with_numbers()
+        return self._failed() if any(self.findings.values()) else self._passed()
+
+    def _run_with_numbers(self):
+        """The same on real processes, with numbers; a run that did not end is the last one."""
+        world = shared_world(1 if self.wire == "virtual" else max(self.sizes))
+        self.findings = {}
+        for ranks in self.sizes:
+            seen = self.seen[ranks]
+            finding = data.judge(
+                self.function, self.shipped, seen, self.what, self.shift, self.wire, self.timeout, world
+            )
+            self.findings[ranks] = finding
+            if finding is not None and finding.verdict != "WRONG_RESULT":
+                return
 
     def _observe(self, ranks):
         """The Finding on marks with `ranks` ranks, or None."""
         world = shared_world(1)
         command = {"do": "judge", "function": self.shipped, "ranks": ranks}
         try:
-            replies, _ = Supervisor(world, 1, self.timeout, _Round()).call([command])
+            replies, _ = Supervisor(world, 1, self.timeout, _Round(), quiet=True).call([command])
         except (RankKilled, RankExited) as error:
             family = "killed" if isinstance(error, RankKilled) else "exited"
             where = f"Rank {error.rank} was in round {error.round}."
@@ -191,6 +205,8 @@ class Check:
     def _trace(self, ranks, finding):
         """The run up to the wrong step, or None when nothing was seen."""
         seen = self.seen.get(ranks)
+        if finding.trace is not None:
+            return finding.trace
         if seen is None or finding.verdict == "NOT_WRITTEN":
             return None
         failure = {
@@ -242,5 +258,3 @@ def _line_in(error):
         if ", line " in line:
             return int(line.split(", line ")[1].split(",")[0])
     return 0
-
-

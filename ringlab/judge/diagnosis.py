@@ -197,4 +197,3 @@ def _scrambled_family(seen, what, fault):
 
 def _line(fault):
     return fault.step.line if fault.step is not None else 0
-

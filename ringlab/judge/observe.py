@@ -133,7 +133,7 @@ def _parts(value, watcher):
 
 
 def _in_words(value, watcher):
-    """"chunks" for what was handed in, else what it is."""
+    """ "chunks" for what was handed in, else what it is."""
     if value is watcher.chunks:
         return "chunks"
     if value is None:

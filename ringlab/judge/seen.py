@@ -174,4 +174,3 @@ class Seen:
         probe = {**self.data, "starts": self.starts, "rounds": rounds}
         values = [[10.0**rank] * self.ranks for rank in range(self.ranks)]
         return trace.build(probe, programs, values=values, failure=failure, **about)
-
