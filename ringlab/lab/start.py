@@ -85,10 +85,10 @@ def settings(folder):
             "root_dir": str(folder),
             "open_browser": has_browser(),
             "allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
-            "log_level": "WARN",
+            "log_level": "ERROR",
         },
         "LabApp": {
-            "log_level": "WARN",
+            "log_level": "ERROR",
             "default_url": f"/lab/tree/{FIRST}" if (folder / FIRST).exists() else "/lab",
             "news_url": None,
             "check_for_updates_class": "jupyterlab.handlers.announcements.NeverCheckForUpdate",
@@ -103,8 +103,19 @@ def environment(folder):
     return {
         "JUPYTER_CONFIG_PATH": str(Path(__file__).resolve().parent),
         "JUPYTER_CONFIG_DIR": str(folder / ".jupyter"),
+        "IPYTHONDIR": str(ipython_folder(folder)),
         "JUPYTER_PREFER_ENV_PATH": "1",  # our kernel, not one of that name in the home folder
     }
+
+
+def ipython_folder(folder):
+    """Make and give the kernels' own settings: no start-up files of the user's, and no warning at each start that
+    kernel and server talk without encryption (they do so inside this machine, with signed messages)."""
+    place = folder / ".jupyter" / "ipython"
+    config = place / "profile_default" / "ipython_kernel_config.json"
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text('{"IPKernelApp": {"log_level": "ERROR"}}\n', encoding="utf-8")
+    return place
 
 
 def look_over():
