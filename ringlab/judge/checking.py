@@ -1,30 +1,24 @@
 """`rl.check`: a learner's all-reduce, judged on marks and then on real processes."""
 
 import inspect
-import linecache
 import time
 
 from .. import source
-from ..runs import resolve
+from ..runs import WIRES, resolve
 from ..ship import ship
 from ..supervise import Supervisor
 from ..verdicts import BadInput, RankExited, RankKilled, RinglabError
 from ..world import check_ranks, shared_world
-from . import data
+from . import data, grades
 from .diagnosis import diagnose
 from .finding import Finding
+from .observe import observe
 from .seen import Seen
-from .verdict import Milestones, Verdict, hints
-from .words import listed
+from .telling import tell
 
 WHATS = ("allreduce", "mean", "reduce_scatter", "all_gather")
-PROMISES = {
-    "allreduce": "every rank holds the sum",
-    "mean": "every rank holds the mean",
-    "reduce_scatter": "every rank owns one complete chunk",
-    "all_gather": "every rank holds every chunk",
-}
 MAIN = 4  # the number of ranks that is looked at first, as in the lessons
+LAST = ("NOT_WRITTEN", "KILLED", "EXITED", "STALL")  # after these no other number of ranks is tried
 
 
 def check(f, ranks=(1, 2, 3, 4, 5, 8), what="allreduce", at_most=None, wire="pipe", shift=0, timeout=5.0):
@@ -33,19 +27,26 @@ def check(f, ranks=(1, 2, 3, 4, 5, 8), what="allreduce", at_most=None, wire="pip
     f: any function, also from a notebook cell, or a name from `rl.ALGORITHMS`. It runs on ranks only: first on marks
     that tell whose gradient went where, then on real processes with numbers, for every number in `ranks` and several
     sizes.  what: "allreduce", "mean", "reduce_scatter" (any one-to-one ownership passes) or "all_gather" (rank r comes
-    with the complete chunk r + 1 - shift).  timeout: after how many seconds without any event a rank is stalled.
+    with the complete chunk r + 1 - shift).  at_most: what passing may cost, at every number of ranks: the name of an
+    algorithm, as "ring" (the bytes of its busiest port), or a dict of "bytes" (per port, in buffers), "rounds",
+    "messages" (per rank).  wire: of the runs with numbers.  timeout: after how many seconds without any event a rank
+    has stalled.
 
     Raises BadInput when the arguments cannot be used or `f` cannot travel to the ranks.
     """
-    function = resolve(f)
-    sizes = _check_arguments(ranks, what)
-    return Check(function, sizes, what, shift, wire, timeout, at_most).verdict()
-
-
-def _check_arguments(ranks, what):
-    """The numbers of ranks in the order in which they are looked at."""
+    function, sizes = resolve(f), _sizes(ranks)
     if what not in WHATS:
         raise BadInput(f"what={what!r} is not known", f"use one of {', '.join(WHATS)}")
+    if wire not in WIRES:
+        raise BadInput(f"wire={wire!r} is not known", f"use one of {', '.join(WIRES)}")
+    grades.check_at_most(at_most)
+    judged = Check(function, sizes, what, shift, at_most)
+    judged.judge(wire, timeout)
+    return tell(judged)
+
+
+def _sizes(ranks):
+    """The numbers of ranks in the order in which they are looked at."""
     numbers = [ranks] if hasattr(ranks, "__index__") else list(ranks)
     numbers = sorted({check_ranks(number) for number in numbers})
     if not numbers:
@@ -54,185 +55,130 @@ def _check_arguments(ranks, what):
     return [main, *(number for number in numbers if number != main)]
 
 
-class _Round:
-    """In a judged run the record counts rounds and not events; so a dead rank's place is what it says."""
+class Check:
+    """One judgement as data: what was seen, and what was found, at each number of ranks.
+
+    sizes: the numbers of ranks, the main one first.  seen: dict to Seen.  findings: dict to a Finding or None (right),
+    for the numbers that were tried.  marked: the numbers at which the marks came out right.  grades: dict to Grade, when
+    all is right.  seconds: how long it took.
+    """
+
+    def __init__(self, function, sizes, what="allreduce", shift=0, at_most=None):
+        self.function, self.sizes, self.what, self.shift, self.at_most = function, sizes, what, shift, at_most
+        self.name = source.name_of(function)
+        self.seen, self.findings, self.marked, self.grades = {}, {}, set(), {}
+        self.pattern = ""  # what the wrong numbers of ranks have in common
+        self.seconds = 0.0
+
+    @property
+    def wrong(self):
+        """Whether something was found."""
+        return any(self.findings.values())
+
+    def judge(self, wire="pipe", timeout=5.0):
+        """Find what is wrong: in its signature, on marks, with numbers, in its costs; stop where something is."""
+        start = time.monotonic()
+        found = signature_finding(self.function, self.name)
+        if found is not None:
+            self.findings[self.sizes[0]] = found
+        for stage in (self._on_marks, self._with_numbers, self._grade):
+            if not self.wrong:
+                stage(wire, timeout)
+        self.seconds = time.monotonic() - start
+
+    def _on_marks(self, wire, timeout):
+        shipped = ship(self.function)
+        for ranks in self.sizes:
+            found = self.findings[ranks] = self.look(shipped, ranks, timeout)
+            if found is None:
+                self.marked.add(ranks)
+            elif found.verdict in LAST:
+                return
+        self.pattern = self._pattern(shipped, timeout)
+
+    def look(self, shipped, ranks, timeout):
+        """The Finding on marks with `ranks` ranks, or None."""
+        seen = observe_on_a_rank(shipped, ranks, timeout)
+        if isinstance(seen, Finding):
+            return seen
+        self.seen[ranks] = seen
+        return diagnose(seen, self.what, self.shift)
+
+    def _pattern(self, shipped, timeout):
+        """'odd numbers' or 'numbers that are no power of two', when it is those that go wrong; else ''."""
+        wrong = {ranks for ranks in self.sizes if self.findings[ranks] is not None}
+        right = {ranks for ranks in self.sizes if ranks > 1} - wrong
+        if len(wrong) < 2 or 1 in wrong or not right or not all(ranks % 2 for ranks in wrong):
+            return ""
+        if any(ranks % 2 for ranks in right):
+            return ""
+        six = self.findings.get(6, self.seen.get(6) or self.look(shipped, 6, timeout))
+        return "numbers that are no power of two" if isinstance(six, Finding) else "odd numbers"
+
+    def _with_numbers(self, wire, timeout):
+        """A run that does not end is the last one: its ranks are gone."""
+        world = shared_world(1 if wire == "virtual" else max(self.sizes))
+        shipped, self.findings = ship(self.function), {}
+        for ranks in self.sizes:
+            job = data.Job(self.function, shipped, self.seen[ranks], wire, timeout, world)
+            found = self.findings[ranks] = data.judge(job, self.what, self.shift)
+            if found is not None and found.verdict != "WRONG_RESULT":
+                return
+
+    def _grade(self, wire, timeout):
+        self.grades = {ranks: grades.grade(self.seen[ranks], self.what) for ranks in sorted(self.sizes)}
+        for ranks in self.sizes if self.at_most is not None else ():
+            model = None
+            if isinstance(self.at_most, str):
+                model = grades.grade(Seen(observe(resolve(self.at_most), ranks)), self.what)
+            self.findings[ranks] = grades.over(self.grades[ranks], self.at_most, model)
+
+
+def observe_on_a_rank(shipped, ranks, timeout):
+    """The Seen of a function at `ranks` ranks, or the Finding when its process did not come back."""
+    command = {"do": "judge", "function": shipped, "ranks": ranks}
+    try:
+        replies, _ = Supervisor(shared_world(1), 1, timeout, _Rounds(), quiet=True).call([command])
+    except (RankKilled, RankExited) as error:
+        family = "killed" if isinstance(error, RankKilled) else "exited"
+        return _lost(error, family, error.lines[0])
+    except RinglabError as error:
+        if error.verdict != "STALL":
+            raise
+        text = f"rank {error.rank} shows no sign of life in round {error.round}"
+        return _lost(error, "stalled", text, line=_line_of_stall(error))
+    return Seen(replies[0]["value"])
+
+
+def _lost(error, family, text, line=0):
+    where = f"Rank {error.rank} was in round {error.round}."
+    return Finding(error.verdict, family, text, error.rank, error.round, line=line, where=where)
+
+
+class _Rounds:
+    """The story of a judged run: its record counts rounds and not events, so a lost rank's place is what it says."""
 
     file = rounds = None
 
     def round(self, rank, events):
+        """The round that the record holds."""
         return events
 
     def chunk(self, rank, events):
-        return None
+        """Not known."""
 
     def place(self, rank, events):
+        """' in round 1'."""
         return f" in round {events}"
 
 
-class Check:
-    """One judgement: the observations on marks, then the runs with numbers, then the words."""
-
-    def __init__(self, function, sizes, what, shift, wire, timeout, at_most):
-        self.function, self.sizes, self.what, self.shift = function, sizes, what, shift
-        self.wire, self.timeout, self.at_most = wire, timeout, at_most
-        self.name = source.name_of(function)
-        self.seen = {}  # ranks -> Seen
-        self.findings = {}  # ranks -> Finding or None
-        self._start = time.monotonic()
-
-    def verdict(self):
-        """The Verdict."""
-        wrong = _signature(self.function, self.name)
-        if wrong is not None:
-            self.findings[self.sizes[0]] = wrong
-            return self._failed()
-        self.shipped = ship(self.function)
-        for ranks in self.sizes:
-            finding = self.findings[ranks] = self._observe(ranks)
-            if finding is not None and (finding.verdict in ("NOT_WRITTEN", "KILLED", "EXITED", "STALL")):
-                return self._failed()
-        if not any(self.findings.values()):
-            self._run_with_numbers()
-        return self._failed() if any(self.findings.values()) else self._passed()
-
-    def _run_with_numbers(self):
-        """The same on real processes, with numbers; a run that did not end is the last one."""
-        world = shared_world(1 if self.wire == "virtual" else max(self.sizes))
-        self.findings = {}
-        for ranks in self.sizes:
-            seen = self.seen[ranks]
-            finding = data.judge(
-                self.function, self.shipped, seen, self.what, self.shift, self.wire, self.timeout, world
-            )
-            self.findings[ranks] = finding
-            if finding is not None and finding.verdict != "WRONG_RESULT":
-                return
-
-    def _observe(self, ranks):
-        """The Finding on marks with `ranks` ranks, or None."""
-        world = shared_world(1)
-        command = {"do": "judge", "function": self.shipped, "ranks": ranks}
-        try:
-            replies, _ = Supervisor(world, 1, self.timeout, _Round(), quiet=True).call([command])
-        except (RankKilled, RankExited) as error:
-            family = "killed" if isinstance(error, RankKilled) else "exited"
-            where = f"Rank {error.rank} was in round {error.round}."
-            return Finding(error.verdict, family, error.lines[0], error.rank, error.round, where=where)
-        except RinglabError as error:
-            if error.verdict != "STALL":
-                raise
-            where = f"Rank {error.rank} was in round {error.round}."
-            text = f"rank {error.rank} shows no sign of life in round {error.round}"
-            return Finding("STALL", "stalled", text, error.rank, error.round, line=_line_in(error), where=where)
-        self.seen[ranks] = Seen(replies[0]["value"])
-        return diagnose(self.seen[ranks], self.what, self.shift)
-
-    def _failed(self):
-        ranks = next(number for number in self.sizes if self.findings.get(number))
-        finding = self.findings[ranks]
-        milestones = self._milestones()
-        lines = self._lines(ranks, finding, milestones)
-        return Verdict(
-            name=self.name,
-            finding=finding,
-            ranks=ranks,
-            lines=lines,
-            milestones=milestones,
-            hints=hints(finding, self._source_line(finding.line)),
-            trace=self._trace(ranks, finding),
-            seconds=time.monotonic() - self._start,
-        )
-
-    def _passed(self):
-        milestones = self._milestones(passed=True)
-        lines = [f"passed with {listed(sorted(self.sizes))} ranks: {PROMISES[self.what]}"]
-        return Verdict(
-            name=self.name,
-            ranks=self.sizes[0],
-            lines=lines,
-            milestones=milestones,
-            trace=self.seen[self.sizes[0]].trace(self._about()),
-            seconds=time.monotonic() - self._start,
-        )
-
-    def _milestones(self, passed=False):
-        main = self.sizes[0]
-        whole = main * (main - 1)
-        adds = 0 if self.what == "all_gather" else whole
-        copies = 0 if self.what == "reduce_scatter" else whole
-        right = sum(self.findings.get(number, True) is None for number in self.sizes)
-        if passed or (main in self.findings and self.findings[main] is None):
-            return Milestones((adds, adds), (copies, copies), (right, len(self.sizes)))
-        added, copied = self.seen[main].useful(self.what, self.shift) if main in self.seen else (0, 0)
-        return Milestones((min(added, adds), adds), (min(copied, copies), copies), (right, len(self.sizes)))
-
-    def _lines(self, ranks, finding, milestones):
-        """The few lines that a learner sees."""
-        done = _progress(milestones)
-        if finding.family == "not_written":
-            return [f"not written yet: {done}"]
-        lines = [f"not right yet, with {ranks} rank{'s' if ranks > 1 else ''}: {finding.text}"]
-        if finding.family == "blank":
-            lines = [f"not written yet: {finding.text}"]
-        at = self._source_line(finding.line)
-        if finding.verdict in ("EXCEPTION", "STALL", "DEADLOCK", "NOT_WRITTEN") and at:
-            lines.append(f"  {at}")
-        if finding.verdict != "NOT_WRITTEN":
-            lines.append(self._which())
-        lines.append(done)
-        lines.append("for a hint: v = rl.check(...), then v.hint, and again for more")
-        return [line for line in lines if line]
-
-    def _which(self):
-        """'right with 1 and 2 ranks, wrong with 3, 4, 5 and 8', or '' when all are wrong or only one was tried."""
-        right = sorted(number for number, finding in self.findings.items() if finding is None)
-        wrong = sorted(number for number, finding in self.findings.items() if finding is not None)
-        if not [number for number in right if number > 1]:
-            return ""
-        return f"right with {listed(right)} rank{'s' if right != [1] else ''}, wrong with {listed(wrong)}"
-
-    def _source_line(self, line):
-        """'line 5: send(...)', or '' when there is none to show."""
-        if not line:
-            return ""
-        lines = dict(source.source_of(self.function) or ())
-        text = lines.get(line) or linecache.getline(source.file_of(self.function) or "", line)
-        return f"line {line}: {text.strip()}" if text and text.strip() else f"line {line}"
-
-    def _about(self):
-        return {"algorithm": self.name, "source": source.source_of(self.function)}
-
-    def _trace(self, ranks, finding):
-        """The run up to the wrong step, or None when nothing was seen."""
-        seen = self.seen.get(ranks)
-        if finding.trace is not None:
-            return finding.trace
-        if seen is None or finding.verdict == "NOT_WRITTEN":
-            return None
-        failure = {
-            "verdict": finding.verdict,
-            "rank": finding.rank,
-            "round": finding.round,
-            "chunk": finding.chunk,
-            "text": finding.text,
-            "waiting": list(finding.waiting),
-        }
-        until = finding.round if finding.verdict == "WRONG_RESULT" else None
-        return seen.trace(self._about(), until=until, failure=failure)
+def _line_of_stall(error):
+    """The line of the learner's code at which a stalled rank was found; 0 when it did not answer."""
+    lines = [line.split(", line ")[1].split(",")[0] for line in error.details if ", line " in line]
+    return int(lines[-1]) if lines else 0
 
 
-def _progress(milestones):
-    """'adding 12 of 12 messages, copying 0 of 12'."""
-    adding, copying = milestones.adding, milestones.copying
-    parts = []
-    if adding[1]:
-        parts.append(f"adding {adding[0]} of {adding[1]} messages")
-    if copying[1]:
-        parts.append(f"copying {copying[0]} of {copying[1]}" + ("" if parts else " messages"))
-    return ", ".join(parts)
-
-
-def _signature(function, name):
+def signature_finding(function, name):
     """The Finding of a function that cannot be called with the four things, or None."""
     try:
         signature = inspect.signature(function)
@@ -241,20 +187,12 @@ def _signature(function, name):
     try:
         signature.bind(None, None, None, None)
     except TypeError:
-        takes = ", ".join(signature.parameters) or "nothing"
+        takes = f"({', '.join(signature.parameters)})"
         return Finding(
             "EXCEPTION",
             "signature",
-            f"{name} takes ({takes}); it is called with (chunks, rank, send, recv)",
+            f"{name} takes {takes}; it is called with (chunks, rank, send, recv)",
             where="Look at the first line, the one with def.",
             fill={"name": name},
         )
     return None
-
-
-def _line_in(error):
-    """The line of the learner's code at which a stalled rank was found."""
-    for line in reversed(error.details):
-        if ", line " in line:
-            return int(line.split(", line ")[1].split(",")[0])
-    return 0

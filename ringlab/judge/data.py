@@ -51,35 +51,45 @@ def cases(ranks):
     yield Case([(rng.standard_normal(LARGE) + rank).astype(np.float32) for rank in range(ranks)], rounds=True)
 
 
-def judge(function, shipped, seen, what, shift, wire, timeout, world):
-    """The Finding of the first run with numbers that goes wrong with `seen.ranks` ranks, or None."""
-    owner = faults.ownership(seen) if what == "reduce_scatter" else None
-    for case in cases(seen.ranks):
+class Job(NamedTuple):
+    """What the runs of one number of ranks have in common."""
+
+    function: object
+    shipped: bytes
+    seen: object
+    wire: str
+    timeout: float
+    world: object
+
+
+def judge(job, what, shift=0):
+    """The Finding of the first run with numbers that goes wrong, or None."""
+    owner = faults.ownership(job.seen) if what == "reduce_scatter" else None
+    for case in cases(job.seen.ranks):
         try:
-            returned, unread = run_case(shipped, case, seen, wire, timeout, world, function)
+            returned, unread = run_case(job, case)
         except (NoResource, StartupFailed):
             raise  # nobody's mistake
         except RinglabError as error:
-            return _from_error(error, case, seen)
+            return _from_error(error, case)
         found = judge_case(case, returned, what, shift, owner) or _unread(unread, case)
         if found is not None:
             return found
     return None
 
 
-def run_case(shipped, case, seen, wire, timeout, world, function):
+def run_case(job, case):
     """(what each rank returned, unread messages) of one run with numbers; raises the verdict of one that failed."""
-    if wire == "virtual":
-        things = ship((function, ROUNDS, ()))
-        options = {"op": "sum", "wire_dtype": None, "adds": None}
-        commands = [{"do": "virtual", "function": things, "buffers": case.buffers, **options}]
+    common = {"op": "sum", "wire_dtype": None}
+    if job.wire == "virtual":
+        things = ship((job.function, ROUNDS, ()))
+        commands = [{"do": "virtual", "function": things, "buffers": case.buffers, "adds": None, **common}]
     else:
-        common = {"do": "run", "function": shipped, "wraps": None, "ranks": seen.ranks, "op": "sum", "starts": None,
-                  "wire_dtype": None, "mode": MODES[wire]}  # fmt: skip
-        commands = [{**common, "buffer": buffer} for buffer in case.buffers]
-    story = reports.Story({**seen.data, "starts": seen.starts, "rounds": seen.rounds})
-    replies, unread = Supervisor(world, len(commands), timeout, story, quiet=True).call(commands)
-    if wire == "virtual":
+        common |= {"do": "run", "function": job.shipped, "wraps": None, "starts": None, "mode": MODES[job.wire]}
+        commands = [{**common, "ranks": job.seen.ranks, "buffer": buffer} for buffer in case.buffers]
+    story = reports.Story({**job.seen.data, "starts": job.seen.starts, "rounds": job.seen.rounds})
+    replies, unread = Supervisor(job.world, len(commands), job.timeout, story, quiet=True).call(commands)
+    if job.wire == "virtual":
         return replies[0]["value"][0], []
     return [reply["value"] for reply in replies], unread
 
@@ -196,7 +206,7 @@ def _unread(unread, case):
     return Finding("UNREAD", "unread", text, dst, where=where, elements=case.elements)
 
 
-def _from_error(error, case, seen):
+def _from_error(error, case):
     """The Finding of a run with numbers that ended in a verdict of the lab."""
     text = f"{case.in_words()}: {error.lines[0]}"
     where = f"It goes well with marks and goes wrong {case.in_words()}."

@@ -14,6 +14,7 @@ from ..source import calling_line
 from ..verdicts import Deadlock
 from ..wires.virtual import RankFailed, VirtualWire
 
+WATCHED = 16  # up to so many ranks the memory of what was sent is watched; above, that would take too long
 MOST_EVENTS = 20_000  # per rank; a rank that goes on after these is said to be endless
 
 
@@ -25,20 +26,23 @@ def observe(function, ranks, note=None, on_switch=None):
     """Plain data about `function` on marks with `ranks` ranks, whatever it does short of hanging.
 
     Per rank and event, in program order: `kinds`, `peers`, `lines`, `nbytes`, `messages` (contents of each array),
-    `lent` (numbers of the chunks whose memory was handed to send); `changes` as in `probe.run_probe`. Per rank:
+    `lent` (numbers of the chunks whose memory was handed to send), `rewritten` (after which event of the same rank that
+    memory was first seen changed, or None); `changes` as in `probe.run_probe`. Per rank:
     `returned` (in words), `final` (contents of what it returned), `weights` (own coefficients of each chunk, which
     `final` may have scaled), `pending` ((peer, line) of the receive in which it was left, or None). `finished`: ranks
     that returned. `ended`: None, or what stopped the run. note(round) is called at every event.
     """
     watchers = [Watcher(rank, ranks) for rank in range(ranks)]
     wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
-    lent, pending, finished = [[] for _ in watchers], [None] * ranks, []
+    lent, loans = [[] for _ in watchers], [_Loans(ranks <= WATCHED) for _ in watchers]
+    pending, finished = [None] * ranks, []
 
     def program(watcher):
         rank = watcher.rank
 
         def step():
             watcher.look()
+            loans[rank].look()
             if len(watcher.messages) >= MOST_EVENTS:
                 raise Endless
             if note:
@@ -50,6 +54,7 @@ def observe(function, ranks, note=None, on_switch=None):
                 slots = _slots_of(x, watcher.chunks.buffer, ranks)
                 send(x, dst)
                 lent[rank].append(slots)
+                loans[rank].add(x)
                 watcher.note(x)
 
             def watched_recv(src):
@@ -58,6 +63,7 @@ def observe(function, ranks, note=None, on_switch=None):
                 x = recv(src)
                 pending[rank] = None
                 lent[rank].append([])
+                loans[rank].add(())
                 watcher.note(x)
                 return x
 
@@ -74,8 +80,9 @@ def observe(function, ranks, note=None, on_switch=None):
         ended = _how_it_ended(error)
     except Deadlock as error:
         ended = {"kind": "deadlock", "cycle": [tuple(pair) for pair in error.cycle]}
-    for watcher in watchers:
+    for watcher, mine in zip(watchers, loans, strict=True):
         watcher.look(everywhere=True)
+        mine.look()
     parts = [_parts(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
     recorded = [len(watcher.messages) for watcher in watchers]  # an event may lack what its call did not finish
     events = [mine[:count] for mine, count in zip(wire.events, recorded, strict=True)]
@@ -88,6 +95,7 @@ def observe(function, ranks, note=None, on_switch=None):
         "messages": [watcher.messages for watcher in watchers],
         "changes": [watcher.changes for watcher in watchers],
         "lent": lent,
+        "rewritten": [mine.rewritten for mine in loans],
         "returned": [_in_words(value, watcher) for value, watcher in zip(returned, watchers, strict=True)],
         "final": [part and [contents(x, ranks) for x in part] for part in parts],
         "weights": [part and [_weights(x, chunk, ranks) for chunk, x in enumerate(part)] for part in parts],
@@ -95,6 +103,33 @@ def observe(function, ranks, note=None, on_switch=None):
         "finished": finished,
         "ended": ended,
     }
+
+
+class _Loans:
+    """What one rank has sent, as the memory that it handed to send and a copy of what that held."""
+
+    def __init__(self, watch):
+        self._watch, self._open = watch, []
+        self.rewritten = []  # per event: after which event its memory was first seen changed, or None
+
+    def add(self, message):
+        """Note the next event; `message` is () for a receive."""
+        parts = message if isinstance(message, (list, tuple)) else [message]
+        parts = [part for part in parts if isinstance(part, np.ndarray)] if self._watch else []
+        if parts:
+            self._open.append((len(self.rewritten), parts, [part.copy() for part in parts]))
+        self.rewritten.append(None)
+
+    def look(self):
+        """Note which of the memory sent so far has changed."""
+        same = []
+        for loan in self._open:
+            index, parts, copies = loan
+            if all(np.array_equal(part, copy) for part, copy in zip(parts, copies, strict=True)):
+                same.append(loan)
+            else:
+                self.rewritten[index] = len(self.rewritten) - 1
+        self._open = same
 
 
 def _how_it_ended(error):

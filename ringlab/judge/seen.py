@@ -21,6 +21,7 @@ class Step(NamedTuple):
     """One call of send or recv on a rank, and what its chunks did from then to its next call.
 
     parts: contents of each array in the message.  lent: numbers of the chunks whose memory was handed to send.
+    rewritten: index of the step after which that memory was first seen changed, or None.
     """
 
     rank: int
@@ -29,9 +30,11 @@ class Step(NamedTuple):
     peer: int
     round: int
     line: int
+    nbytes: int
     parts: tuple
     changes: tuple
     lent: tuple
+    rewritten: int | None
 
 
 def terms(held, chunk):
@@ -48,7 +51,8 @@ class Seen:
     """What `observe` saw with `ranks` ranks.
 
     programs[r]: the Steps of rank r in program order.  steps: all of them by (round, rank).  rounds: the run's length
-    in rounds.  opening[r]: the Changes of rank r before its first call.  The rest as `observe` gives it.
+    in rounds.  opening[r]: the Changes of rank r before its first call.  held[r]: what its chunks hold at the end.
+    The rest as `observe` gives it.
     """
 
     def __init__(self, data):
@@ -58,7 +62,7 @@ class Seen:
         self.pending, self.finished, self.ended = data["pending"], set(data["finished"]), data["ended"]
         self.starts, rounds = rounds_of(data["kinds"], data["peers"])
         self.rounds = max([rounds, *(start + 1 for mine in self.starts for start in mine)])
-        self.opening, self.programs = [], []
+        self.opening, self.programs, self.held = [], [], []
         for rank in range(self.ranks):
             self._replay(rank)
         self.steps = sorted((step for mine in self.programs for step in mine), key=lambda s: (s.round, s.rank, s.index))
@@ -83,13 +87,16 @@ class Seen:
                 data["peers"][rank][i],
                 self.starts[rank][i],
                 data["lines"][rank][i],
+                data["nbytes"][rank][i],
                 tuple(data["messages"][rank][i]),
                 changes(i + 1),
                 tuple(data["lent"][rank][i]),
+                data["rewritten"][rank][i],
             )
             for i, kind in enumerate(data["kinds"][rank])
         ]
         self.programs.append(mine)
+        self.held.append(held)
 
     @property
     def silent(self):

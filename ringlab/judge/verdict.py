@@ -38,16 +38,16 @@ class Verdict:
     for `rl.show`.  `hint` says where to look, asked again what is wrong there, asked again how to mend it.
     """
 
-    def __init__(self, *, name, finding=None, ranks=None, lines=(), milestones=None, grades=None, notes=(), hints=(),
-                 trace=None, run=None, seconds=None):  # fmt: skip
+    def __init__(self, *, name, milestones, finding=None, ranks=None, lines=(), details=(), grades=None, notes=(),
+                 hints=(), trace=None, seconds=None):  # fmt: skip
         self.name, self.finding, self.ranks = name, finding, ranks
         self.passed = finding is None
         self.verdict = finding and finding.verdict
         self.family = finding and finding.family
         self.rank, self.round, self.chunk = (finding.rank, finding.round, finding.chunk) if finding else (None,) * 3
         self.milestones, self.grades, self.notes = milestones, grades or {}, tuple(notes)
-        self.trace, self.run, self.seconds = trace, run, seconds
-        self.lines = tuple(lines)
+        self.trace, self.seconds = trace, seconds
+        self.lines, self.details = tuple(lines), tuple(details)
         self._hints, self._asked = tuple(hints), 0
 
     def __bool__(self):
@@ -58,6 +58,10 @@ class Verdict:
 
     def _repr_pretty_(self, printer, cycle):
         printer.text(repr(self))
+
+    def full(self):
+        """All that is known, as text: the lines shown, and those of an exception or of a wait."""
+        return "\n".join([*self.lines, *self.details])
 
     @property
     def credit(self):
