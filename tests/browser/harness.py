@@ -196,14 +196,18 @@ class Lesson:
         return self
 
     def run_all(self):
-        """Run > Run All Cells, by the menu, and wait until every cell has its number."""
+        """Run > Run All Cells, by the menu, and wait until nothing is left to run. Gives the lesson.
+
+        JupyterLab leaves out what comes after a cell that fails, unless that cell is tagged raises-exception.
+        """
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-        code = sum(cell["cell_type"] == "code" and bool("".join(cell["source"]).strip()) for cell in self.cells())
         self.page.wait_for_function(
-            r"""count => [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')]
-                .filter(prompt => /\[\d+\]/.test(prompt.textContent)).length >= count""",
-            arg=code,
+            r"""() => {
+                const prompts = [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')]
+                    .map(prompt => prompt.textContent);
+                return prompts.some(text => /\[\d+\]/.test(text)) && !prompts.some(text => text.includes('[*]'));
+            }""",
             timeout=1000 * SECONDS,
         )
         return self
@@ -212,13 +216,19 @@ class Lesson:
         """The cell of that number, counted from 0 over all cells, as a locator."""
         return self.page.locator(".jp-Notebook .jp-Cell").nth(number)
 
-    def cells_with_errors(self):
-        """Numbers of the cells that show an error."""
+    def numbers(self, script):
+        """Numbers of the cells for which a script expression in `cell` is true."""
         return self.page.evaluate(
-            """() => [...document.querySelectorAll('.jp-Notebook .jp-Cell')].map((cell, number) =>
-                cell.querySelector('[data-mime-type="application/vnd.jupyter.error"]') ? number : -1)
-                .filter(number => number >= 0)"""
+            f"""() => [...document.querySelectorAll('.jp-Notebook .jp-Cell')]
+                .map((cell, number) => {script} ? number : -1).filter(number => number >= 0)"""
         )
+
+    def cells_run(self):
+        return self.numbers(r"/\[\d+\]/.test(cell.querySelector('.jp-InputPrompt')?.textContent ?? '')")
+
+    def cells_in_red(self):
+        """Those that show an error, or anything on the error stream."""
+        return self.numbers("""cell.querySelector('[data-mime-type="application/vnd.jupyter.stderr"]')""")
 
     def text_of(self, number):
         """All the text that a cell's outputs show."""
