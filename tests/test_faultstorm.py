@@ -1,0 +1,136 @@
+"""The storm's plan and its checker: a checker that could not fail would be worth nothing."""
+
+import copy
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from ringlab.faultstorm.command import report
+from ringlab.faultstorm.history import ALLOWED, violations
+from ringlab.faultstorm.plan import ELEMENTS, PLACES, RANKS, WEIGHTS, Injection, plan
+
+
+def test_a_seed_decides_the_plan():
+    assert plan(50, 7) == plan(50, 7)
+    assert plan(50, 7) != plan(50, 8)
+    assert [injection.number for injection in plan(5, 1)] == [0, 1, 2, 3, 4]
+
+
+def test_every_place_of_every_round_is_visited_equally_often():
+    rounds = sum(2 * (p - 1) for p in RANKS)
+    whole = rounds * len(PLACES) * len(ELEMENTS) * 2
+    visits = Counter(i[2:3] + i[4:8] for i in plan(3 * whole, 5, ("pipe", "shm")))
+    assert len(visits) == whole
+    assert set(visits.values()) == {3}
+
+
+def test_ten_thousand_faults_visit_each_step_place_and_size_of_ring_at_least_twenty_times():
+    visits = Counter((i.ranks, i.round, i.place) for i in plan(10_000, 1, ("pipe", "shm")))
+    assert len(visits) == sum(2 * (p - 1) for p in RANKS) * len(PLACES)
+    assert min(visits.values()) >= 20
+
+
+def test_kinds_come_by_their_weights():
+    kinds = Counter(injection.kind for injection in plan(10_000, 3))
+    assert set(kinds) == set(WEIGHTS) == set(ALLOWED)
+    for kind, weight in WEIGHTS.items():
+        assert abs(kinds[kind] / 10_000 - weight / 100) < 0.02
+
+
+def test_a_second_death_is_on_another_rank():
+    assert all(i.second not in (None, i.rank) for i in plan(500, 2) if i.kind == "two")
+
+
+INJECTION = Injection(0, "crash", 4, 2, 1, "send", 10, "pipe")
+
+
+def good(kind="crash", verdict="KILLED"):
+    """A history without violations: one fault, one clean call, nothing left."""
+    injection = INJECTION._replace(kind=kind)._asdict()
+    end = {"what": "end", "n": 0, "right": verdict is None, "rank": 2, "world": "pipe 4", "seconds": 1.0, "latency": 0.01}
+    return [
+        {"what": "call", "n": 0, "call": "faulty", "injection": injection},
+        {**end, "call": "faulty", "verdict": verdict, "call_number": 1},
+        {"what": "call", "n": 0, "call": "clean", "injection": injection},
+        {**end, "call": "clean", "verdict": None, "right": True, "rank": None, "call_number": 2, "latency": None},
+        {"what": "left", "processes": [], "segments": [], "sockets": 0},
+    ]
+
+
+@pytest.mark.parametrize(("kind", "verdict"), [(kind, verdict) for kind in ALLOWED for verdict in ALLOWED[kind]])
+def test_histories_that_keep_the_rules_pass(kind, verdict):
+    assert violations(good(kind, verdict)) == []
+
+
+def change(line, **fields):
+    def broken(history):
+        history[line].update(fields)
+
+    return broken
+
+
+def drop(line):
+    def broken(history):
+        del history[line]
+
+    return broken
+
+
+BROKEN = {
+    "a wrong result was returned as good": change(3, right=False),
+    "KILLED without a fault": change(3, verdict="KILLED"),
+    "STALL instead of KILLED": change(1, verdict="STALL"),
+    "None instead of KILLED": change(1, verdict=None, right=True),
+    "OOPS is not on the list of verdicts": change(1, verdict="OOPS"),
+    "rank 3 was named, the fault was on [2]": change(1, rank=3),
+    "call number 1 is not new in its world": change(3, call_number=1),
+    "the faulty call never ended": drop(1),
+    "a clean call ended that had not begun": drop(2),
+    "the clean call never ended": drop(3),
+    "left behind: processes [17]": change(4, processes=[17]),
+    "left behind: segments ['psm_x']": change(4, segments=["psm_x"]),
+    "left behind: sockets 1": change(4, sockets=1),
+    "injection 0: hang": lambda history: history.insert(1, {"what": "hang", "n": 0}),
+}
+
+
+@pytest.mark.parametrize("says", BROKEN)
+def test_each_broken_rule_is_found(says):
+    history = copy.deepcopy(good())
+    BROKEN[says](history)
+    assert any(says in sentence for sentence in violations(history)), violations(history)
+
+
+def test_a_clean_call_may_not_be_replaced_by_anything():
+    history = good("between", None)
+    history[1]["right"] = False
+    assert violations(history) == ["injection 0 (between), faulty call: a wrong result was returned as good"]
+
+
+def test_the_report_counts():
+    lines = report(good(), seed=9).splitlines()
+    assert lines[0] == "1 faults with seed 9: 0 hangs, 0 wrong results in 2 calls"
+    assert lines[2] == "verdicts: KILLED 1"
+    assert "median 10 ms" in lines[3]
+
+
+def storm(count, seed, *more):
+    command = [sys.executable, "-m", "ringlab", "faultstorm", "--count", str(count), "--seed", str(seed), *more]
+    return subprocess.run(command, capture_output=True, text=True, timeout=1800)
+
+
+@pytest.mark.slow
+def test_a_small_storm(tmp_path):
+    done = storm(60, 11, "--json", str(tmp_path / "history.jsonl"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "60 faults with seed 11: 0 hangs, 0 wrong results in 120 calls" in done.stdout
+    assert "0 processes and 0 segments left behind" in done.stdout
+    assert done.stdout.endswith("0 violations\n")
+
+
+@pytest.mark.night
+def test_a_long_storm():
+    done = storm(2000, 12, "--start", "forkserver")
+    assert done.returncode == 0, done.stdout + done.stderr
