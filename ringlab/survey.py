@@ -76,7 +76,7 @@ def claims(when):
     `.ringlab-claims.json` in the current folder. Without buttons: `rl.claims("before").answer(1, "false")`.
     A folder that cannot be written to is no error; the answers then last as long as the kernel.
 
-    >>> rl.claims("afterwards")
+    >>> claims("afterwards")
     Traceback (most recent call last):
     ringlab.verdicts.BadInput: claims are asked "before" or "after", or shown by "compare", not 'afterwards'
     """
