@@ -49,6 +49,15 @@ def free_shm(root=ROOT):
     return space.f_bavail * space.f_frsize
 
 
+def total_shm(root=ROOT):
+    """Bytes of /dev/shm in all, free or not; None without that folder, or when it has no limit of its own."""
+    try:
+        space = os.statvfs(Path(root) / "dev/shm")
+    except (OSError, AttributeError):
+        return None
+    return space.f_blocks * space.f_frsize or None
+
+
 def free_memory(root=ROOT):
     """Bytes of memory that can still be had: by the system's account, or less where a cgroup limits it."""
     left = [

@@ -1,5 +1,6 @@
 """Which line of source acted, and the text of that source."""
 
+import functools
 import inspect
 import os
 import sys
@@ -31,6 +32,12 @@ def is_builtin(function):
     if not module.startswith(("ringlab.algorithms", "ringlab.bugs")):
         return False
     return getattr(sys.modules.get(module), getattr(function, "__name__", ""), None) is function
+
+
+@functools.lru_cache(256)
+def lends(function):
+    """Whether a wire may lend this function's chunks instead of copying them: it is ours, and says so."""
+    return bool(getattr(function, "lends", False)) and is_builtin(function)
 
 
 def name_of(function):
