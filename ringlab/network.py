@@ -1,15 +1,36 @@
-"""Networks: what a message costs, for the virtual wire and for emulated delays on real wires."""
+"""Networks: what a message costs, for the virtual wire and for emulated delays on real wires.
 
-from typing import NamedTuple
+A network is a value: numbers that describe machines which need not exist. Every message of n bytes holds its sender's
+out-port and its receiver's in-port for `alpha + beta * n` seconds; the rest of the fields bend that rule for some
+edges, some ranks or some time. Nothing here is measured, unless `source` says so.
+"""
+
+import math
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from numbers import Real
+
+from .verdicts import BadInput
+
+MASK = 2**64 - 1
 
 
-class Network(NamedTuple):
+@dataclass(frozen=True, eq=True, repr=False)
+class Network:
     """A message of n bytes holds the sender's out-port and the receiver's in-port for `alpha + beta * n`.
 
-    alpha: seconds per message.  beta: seconds per byte (1 / bandwidth, one direction).
-    gamma: seconds per byte added.  eager: sends above this many bytes wait for their receiver (None: no send waits).
-    ports: 1, or "per-neighbour" for one port per peer.  multiport: ranks with a port per peer (a switch, a server).
-    Times are exact when the numbers are Fractions or integers.
+    alpha: seconds per message.  beta: seconds per byte (1 / bandwidth, one direction).  gamma: seconds per byte added.
+    eager: sends above this many bytes wait for their receiver (None: no send waits; 0: all with a byte in them wait).
+    ports: 1, or "per-neighbour" for a port per peer.  multiport: ranks with a port per peer (a switch, a server).
+
+    links: {(src, dst): (alpha, beta)} for edges with numbers of their own.  groups: (size, alpha, beta) when ranks
+    0..size-1, size..2*size-1, ... share a host each; these are the numbers between hosts.  slow: {rank: factor}, every
+    message from or to the rank takes that many times as long.  blocked: (src, dst) edges on which nothing arrives.
+    nat: ranks that a peer can reach only after they have sent it something themselves.  off: ((where, since, until),
+    ...), no message starts in that time on the edge or at the rank `where` (until None: never again).  jitter: every
+    message takes up to this share longer, drawn from `seed` in whole numbers, so that all machines agree.
+
+    Times are exact when the numbers are integers or Fractions. BadInput names the field that cannot be.
     """
 
     alpha: object = 1
@@ -17,15 +38,287 @@ class Network(NamedTuple):
     gamma: object = 0
     eager: int | None = None
     ports: int | str = 1
-    multiport: tuple[int, ...] = ()
+    multiport: tuple = ()
+    links: dict | tuple = ()
+    groups: tuple | None = None
+    slow: dict | tuple = ()
+    blocked: tuple = ()
+    nat: tuple = ()
+    off: tuple = ()
+    jitter: object = 0
+    seed: int = 0
+    name: str = ""
+    source: str = ""
 
-    def seconds(self, src, dst, nbytes):
-        """How long a message of `nbytes` from rank `src` to rank `dst` holds its two ports."""
-        return self.alpha + self.beta * nbytes
+    def __post_init__(self):
+        for field in ("alpha", "beta", "gamma", "jitter"):
+            _check_number(field, getattr(self, field))
+        if self.eager is not None:
+            _check_whole("eager", self.eager, "a number of bytes, or None when no send waits")
+        _check_whole("seed", self.seed, "any whole number from 0 up")
+        if self.ports != 1 and self.ports != "per-neighbour":
+            raise _bad("ports", self.ports, 'use 1 or "per-neighbour"')
+        set_field = object.__setattr__  # frozen: the fields are brought into one form here, and never change again
+        for field in ("multiport", "nat"):
+            set_field(self, field, tuple(_items(field, getattr(self, field), _check_rank)))
+        set_field(self, "blocked", tuple(_items("blocked", self.blocked, _check_edge)))
+        set_field(self, "links", dict(_pairs("links", self.links, _check_edge, _check_cost)))
+        set_field(self, "slow", dict(_pairs("slow", self.slow, _check_rank, _check_factor)))
+        set_field(self, "off", tuple(_items("off", self.off, _check_window)))
+        if self.groups is not None:
+            set_field(self, "groups", _check_groups(self.groups))
+
+    def __hash__(self):
+        return hash((self.alpha, self.beta, self.gamma, self.eager, self.ports, self.name))
+
+    def __repr__(self):
+        if self.name:
+            speed = _rate(1 / self.beta) if self.beta else "no limit"
+            text = f"{self.name}: {_seconds(self.alpha)} per message, {speed} each way (model only, nothing measured)"
+            changed = self._changed({"name", "source", "alpha", "beta"})
+            return f"{text}; {changed}" if changed else text
+        return f"Network({self._changed(set())})"
+
+    def _changed(self, apart):
+        shown = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if field.name not in apart
+            and (field.name in ("alpha", "beta") or getattr(self, field.name) not in (field.default, {}))
+        ]
+        return ", ".join(shown)
+
+    @classmethod
+    def preset(cls, name):
+        """A network of `ringlab.presets` by name, for example "400G"; its `source` says where the numbers are from."""
+        from .presets import preset
+
+        return preset(name)
+
+    def but(self, **changes):
+        """The same network with other values in some fields."""
+        unknown = [field for field in changes if field not in {f.name for f in fields(self)}]
+        if unknown:
+            raise BadInput(f"network.{unknown[0]} is no field", f"fields: {', '.join(f.name for f in fields(self))}")
+        return replace(self, **changes)
+
+    def slow_link(self, src, dst, times):
+        """The same network with the one-way edge from `src` to `dst` that many times as slow."""
+        alpha, beta = self._costs(src, dst)
+        return self.but(links={**self.links, (src, dst): (alpha * times, beta * times)})
+
+    def slow_rank(self, rank, times):
+        """The same network with every message from or to `rank` taking that many times as long."""
+        return self.but(slow={**self.slow, rank: times})
+
+    def behind_nat(self, *ranks):
+        """The same network with `ranks` that peers can reach only after having heard from them."""
+        return self.but(nat=(*self.nat, *ranks))
+
+    def check(self, ranks):
+        """The network itself, when it fits that many ranks; BadInput names the field that does not."""
+        for field in ("multiport", "nat", "slow"):
+            for rank in getattr(self, field):
+                _known(field, rank, rank, ranks)
+        for field, edges in (("links", self.links), ("blocked", self.blocked)):
+            for edge in edges:
+                for rank in edge:
+                    _known(field, edge, rank, ranks)
+        for where, _, _ in self.off:
+            for rank in where if isinstance(where, tuple) else (where,):
+                _known("off", where, rank, ranks)
+        self._check_reach(ranks)
+        return self
+
+    def _check_reach(self, ranks):
+        """BadInput for a rank that nobody can reach: no all-reduce can end on such a network."""
+        closed = set(self.blocked) | {where for where, since, until in self.off if until is None and since <= 0}
+        for rank in range(ranks):
+            others = [peer for peer in range(ranks) if peer != rank]
+            shut = rank in closed or (others and all((peer, rank) in closed for peer in others))
+            if shut and ranks > 1:
+                field = "blocked" if all((peer, rank) in set(self.blocked) for peer in others) else "off"
+                raise BadInput(
+                    f"network.{field} leaves rank {rank} where nobody can reach it",
+                    "an all-reduce needs a way to every rank: open at least one edge to it",
+                    rank=rank,
+                )
+
+    @property
+    def plain(self):
+        """Whether every message costs `alpha + beta * n`, whoever sends it and whenever."""
+        return not (self.links or self.groups or self.slow or self.blocked or self.nat or self.off or self.jitter)
+
+    def _costs(self, src, dst):
+        own = self.links.get((src, dst))
+        if own is not None:
+            return own
+        if self.groups is not None and src // self.groups[0] != dst // self.groups[0]:
+            return self.groups[1:]
+        return self.alpha, self.beta
+
+    def seconds(self, src, dst, nbytes, nth=0):
+        """How long message number `nth` from rank `src` to rank `dst`, of `nbytes`, holds its two ports."""
+        alpha, beta = self._costs(src, dst)
+        seconds = alpha + beta * nbytes
+        for rank in (src, dst):
+            if rank in self.slow:
+                seconds = seconds * self.slow[rank]
+        if self.jitter:
+            seconds = seconds * (1 + self.jitter * draw(self.seed, src, dst, nth) / 2**32)
+        return seconds
+
+    def opens(self, src, dst, time):
+        """The first moment from `time` on at which a message from `src` to `dst` may start; None for never."""
+        if (src, dst) in self.blocked:
+            return None
+        moved = True
+        while moved:
+            moved = False
+            for where, since, until in self.off:
+                if where in (src, dst, (src, dst)) and since <= time and (until is None or time < until):
+                    if until is None:
+                        return None
+                    time, moved = until, True
+        return time
 
     def port(self, rank, peer):
         """Which port of `rank` talks to `peer`."""
         return (rank, peer) if self.ports == "per-neighbour" or rank in self.multiport else rank
 
 
+def draw(seed, *numbers):
+    """A whole number below 2**32 that looks random and is the same on every machine (SplitMix64's finaliser).
+
+    >>> draw(0, 0, 1, 0), draw(1, 0, 1, 0)
+    (3506471546, 3251651484)
+    """
+    state = seed & MASK
+    for number in (*numbers, 0):
+        state = (state + 0x9E3779B97F4A7C15 + number) & MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
+        state ^= state >> 31
+    return state >> 32
+
+
+def _bad(field, value, advice):
+    return BadInput(f"network.{field} is {value!r}", advice)
+
+
+def _check_number(field, value):
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise _bad(
+            field,
+            value,
+            "use a number of seconds: an int, a Fraction or a float"
+            if field != "jitter"
+            else "use a share, for example 0.1",
+        )
+    if not isinstance(value, Fraction) and not math.isfinite(value):
+        raise _bad(field, value, "use a finite number")
+    if value < 0:
+        raise _bad(field, value, "no message arrives before it was sent: use 0 or more")
+
+
+def _check_whole(field, value, advice):
+    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
+        raise _bad(field, value, advice)
+
+
+def _check_rank(field, rank):
+    if isinstance(rank, bool) or not hasattr(rank, "__index__") or rank < 0:
+        raise _bad(field, rank, "ranks are whole numbers from 0 up")
+    return int(rank)
+
+
+def _check_edge(field, edge):
+    if not isinstance(edge, (tuple, list)) or len(edge) != 2:
+        raise _bad(field, edge, "an edge is a pair (src, dst)")
+    src, dst = (_check_rank(field, rank) for rank in edge)
+    if src == dst:
+        raise _bad(field, edge, "an edge goes from one rank to another")
+    return src, dst
+
+
+def _check_cost(field, cost):
+    if not isinstance(cost, (tuple, list)) or len(cost) != 2:
+        raise _bad(field, cost, "give each edge a pair (alpha, beta)")
+    for number in cost:
+        _check_number(field, number)
+    return tuple(cost)
+
+
+def _check_factor(field, factor):
+    _check_number(field, factor)
+    if not factor:
+        raise _bad(field, factor, "how many times as long a message takes: more than 0")
+    return factor
+
+
+def _check_window(field, window):
+    if not isinstance(window, (tuple, list)) or len(window) != 3:
+        raise _bad(field, window, "a window is (rank or (src, dst), since, until)")
+    where, since, until = window
+    where = _check_edge(field, where) if isinstance(where, (tuple, list)) else _check_rank(field, where)
+    for time in (since, until):
+        if time is not None:
+            _check_number(field, time)
+    if since is None or (until is not None and not since < until):
+        raise _bad(field, window, "a window begins before it ends")
+    return where, since, until
+
+
+def _check_groups(groups):
+    if not isinstance(groups, (tuple, list)) or len(groups) != 3:
+        raise _bad("groups", groups, "give (ranks per host, alpha, beta) of the links between hosts")
+    size, *cost = groups
+    _check_whole("groups", size, "a host holds at least one rank")
+    if size < 1:
+        raise _bad("groups", groups, "a host holds at least one rank")
+    return (int(size), *_check_cost("groups", cost))
+
+
+def _items(field, values, check):
+    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
+        raise _bad(field, values, "give a tuple")
+    return [check(field, value) for value in values]
+
+
+def _pairs(field, values, check_key, check_value):
+    pairs = values.items() if isinstance(values, dict) else values
+    try:
+        pairs = [(key, value) for key, value in pairs]
+    except (TypeError, ValueError):
+        raise _bad(field, values, "give a dict") from None
+    return [(check_key(field, key), check_value(field, value)) for key, value in pairs]
+
+
+def _known(field, what, rank, ranks):
+    if not 0 <= rank < ranks:
+        raise BadInput(f"network.{field} names {what}, and this run has ranks 0 to {ranks - 1}", rank=rank)
+
+
+def _seconds(value):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= size:
+            return f"{float(value) / size:g} {unit}"
+    return f"{float(value) * 1e9:g} ns"
+
+
+def _rate(value):
+    for unit, size in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
+        if value >= size:
+            return f"{float(value) / size:g} {unit}"
+    return f"{float(value):g} B/s"
+
+
 ROUNDS = Network(alpha=1, beta=0)  # the time of this network counts rounds
+
+
+def of(network, eager=None):
+    """`network` (ROUNDS when it is None), with another limit for sends that do not wait when `eager` is given."""
+    if network is not None and not isinstance(network, Network):
+        raise BadInput(f"network={network!r} is no Network", 'use rl.Network(alpha, beta) or rl.Network.preset("400G")')
+    network = ROUNDS if network is None else network
+    return network if eager is None else network.but(eager=eager)

@@ -11,8 +11,10 @@ import numpy as np
 
 from .chunks import Chunks
 from .network import ROUNDS
-from .record import RECV
+from .rounds import message_starts, rounds_of
 from .wires.virtual import VirtualWire
+
+__all__ = ["MAX_RANKS", "contents", "marks", "rounds_of", "run_probe"]
 
 MAX_RANKS = 64  # above, runs are counted and not probed: the marks would outweigh the data
 WATCH_ALL = 16  # up to here every chunk is compared at every call; above only those that were asked for since
@@ -136,7 +138,7 @@ def run_probe(function, ranks, on_switch=None):
         "peers": [[event[1] for event in events] for events in wire.events],
         "lines": [[event[2] for event in events] for events in wire.events],
         "messages": [watcher.messages for watcher in watchers],
-        "starts": _message_starts(wire.events),
+        "starts": message_starts(wire.events),
         "changes": [watcher.changes for watcher in watchers],
         "final": [_final(value, ranks) for value in returned],
         "unread": wire.unread(),
@@ -150,55 +152,3 @@ def _final(value, ranks):
     if not isinstance(value, (list, tuple)):
         return None
     return [contents(part, ranks) if np.shape(part) == (ranks * ranks,) else None for part in value]
-
-
-def _message_starts(events):
-    """Per rank and event the start of its message: a receive takes the start of the send it matches."""
-    sent = {}
-    for rank, program in enumerate(events):
-        for kind, peer, _, _, start, _ in program:
-            if kind != RECV:
-                sent.setdefault((rank, peer), []).append(start)
-    starts = []
-    for rank, program in enumerate(events):
-        mine, taken = [], {}
-        for kind, peer, _, _, start, _ in program:
-            if kind == RECV:
-                nth = taken[peer] = taken.get(peer, -1) + 1
-                start = sent[peer, rank][nth]
-            mine.append(start)
-        starts.append(mine)
-    return starts
-
-
-def rounds_of(kinds, peers):
-    """(starts per rank and event, rounds) of recorded programs: the same calls replayed at one time unit each.
-
-    kinds, peers: per rank the events in program order, as in `run_probe`. Receives without a matching send (the run
-    broke off) and all that follows on that rank get the last time known.
-    """
-    sends = {}
-    for rank, (mine, to) in enumerate(zip(kinds, peers, strict=True)):
-        for kind, peer in zip(mine, to, strict=True):
-            if kind != RECV:
-                sends[rank, peer] = sends.get((rank, peer), 0) + 1
-    wire = VirtualWire(len(kinds), ROUNDS, lines=False)
-
-    def program(rank):
-        def play(send, recv):
-            for kind, peer in zip(kinds[rank], peers[rank], strict=True):
-                if kind == RECV:
-                    if sends.get((peer, rank), 0) == 0:
-                        return
-                    sends[peer, rank] -= 1
-                    recv(peer)
-                else:
-                    send(None, peer)
-
-        return play
-
-    wire.run([program(rank) for rank in range(len(kinds))])
-    starts = _message_starts(wire.events)
-    for rank, mine in enumerate(starts):
-        mine.extend([mine[-1] if mine else 0] * (len(kinds[rank]) - len(mine)))
-    return starts, max(wire.now, default=0)

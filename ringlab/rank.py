@@ -17,15 +17,19 @@ import traceback
 import numpy as np
 
 from . import hygiene, machine, plain, source
+from .arena import Arena
 from .channel import receive_message, send_message
 from .chunks import ADDERS, Chunks
 from .comm import Comm
-from .record import CURRENT, DONE, EVENTS, MOVED, PHASE, Record
+from .dtypes import quiet
+from .record import CURRENT, DONE, EVENTS, MARK, MARK_END, MOVED, PHASE, Record
+from .wires.casting import Casting
 from .wires.endpoint import Endpoint
 from .wires.pipe import PipeWire
+from .wires.shm import ShmWire
 
 
-def main(rank, ranks, record_name, control, life, death, links):
+def main(rank, ranks, record_name, control, life, death, links, shared=None):
     """Serve calls until the kernel says stop or disappears."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(socket, "fromshare") and not isinstance(control, socket.socket):  # Windows: handed over by a pipe
@@ -33,12 +37,16 @@ def main(rank, ranks, record_name, control, life, death, links):
         links = dict(zip([peer for peer in range(ranks) if peer != rank], others, strict=True))
     if death is not None:
         _die_when_closed(death.fileno())
+    arena = Arena(ranks, shared[0]) if shared is not None else None
     _limit_memory()
     control.setblocking(True)
     record = Record(ranks, record_name)
     block = record.blocks[rank]
     watch_the_kernel(life, threading.main_thread().ident)
-    wire = PipeWire(rank, links)
+    wires = {"buffered": PipeWire(rank, links)}
+    if shared is not None:  # the name of the memory that all ranks see, this one's doorbell, those of the others
+        _, door, bells = shared
+        wires["lending"] = ShmWire(rank, door.fileno(), {peer: bell.fileno() for peer, bell in bells.items()}, arena)
     clean, modules = hygiene.state(), hygiene.Modules()
     modules.look()
     send_message(control, {"say": "up"})
@@ -48,6 +56,7 @@ def main(rank, ranks, record_name, control, life, death, links):
         except (EOFError, OSError):
             os._exit(0)
         sys.stdout = sys.stderr = _Printer(block)
+        wire = wires.get(call.get("mode"), wires["buffered"])
         answer = _answer(rank, call, wire, block, control)
         if answer["say"] == "done":
             answer |= {"dirty": hygiene.changed(clean, hygiene.state()), "modules": modules.look()}
@@ -112,10 +121,25 @@ class _Printer(io.TextIOBase):
         return True
 
 
+class _PrinterForAll(_Printer):
+    """The same for a process that plays all ranks: a mark says whose print follows."""
+
+    def __init__(self, block):
+        super().__init__(block)
+        self._last = -1
+
+    def write(self, text):
+        current = self._block.state[CURRENT]
+        if current != self._last:
+            self._last = current
+            self._block.add_print(f"{MARK}{current}{MARK_END}")
+        return super().write(text.replace(MARK, " "))
+
+
 def _answer(rank, call, wire, block, control):
     """Play one call; plain data about how it ended."""
     block.clear()
-    wire.call = call["call"]
+    wire.begin(call["call"], call.get("ranks", 1))
     try:
         play = PLAYS[call["do"]](rank, call, wire, block)
         send_message(control, {"say": "ready"})
@@ -138,9 +162,9 @@ def _answer(rank, call, wire, block, control):
 
 def describe_exception(error):
     """What the kernel needs to know about an exception on a rank: plain text, the learner's own lines first."""
-    rank = getattr(error, "rank", None)  # of a virtual run's RankFailed or Deadlock
-    if type(error).__name__ == "RankFailed":
-        return {**describe_exception(error.__cause__), "rank": rank}
+    if type(error).__name__ == "RankFailed":  # of a virtual run
+        waits = [list(wait) for wait in error.waits.values()]
+        return {**describe_exception(error.__cause__), "rank": error.rank, "events": error.events, "waits": waits}
     entries = traceback.extract_tb(error.__traceback__)
     own = [entry for entry in entries if not entry.filename.startswith(source.PACKAGE)]
     last = (own or entries or [None])[-1]
@@ -153,6 +177,11 @@ def describe_exception(error):
         "rank": None,
         "verdict": getattr(error, "verdict", None),
         "cycle": list(getattr(error, "cycle", ())),
+        "waits": [list(wait) for wait in getattr(error, "waits", ())],
+        "done": list(getattr(error, "done", ())),
+        "shut": getattr(error, "shut", None),
+        "peer": getattr(error, "peer", None),
+        "detail": getattr(error, "detail", ""),
         "file": last.filename if last else "",
         "traceback": [line.rstrip() for entry in own for line in traceback.format_list([entry])],
     }
@@ -168,16 +197,26 @@ def load(data):
 def _play_run(rank, call, wire, block):
     """One all-reduce over the chunks of a buffer; answers with the buffer that came back."""
     function, wraps = load(call["function"]), load(call["wraps"]) if call["wraps"] else ()
-    ranks, buffer = call["ranks"], call["buffer"]
+    ranks = call["ranks"]
+    buffer = wire.buffer(call["slot"], ranks) if "slot" in call else call["buffer"]
     adder = ADDERS[call["op"]]
-    endpoint = Endpoint(
-        wire, block, ranks, wire_dtype=call["wire_dtype"], dtype=buffer.dtype, adder=adder, mode=call["mode"]
-    )
+    casting = Casting.between(buffer.dtype, call["wire_dtype"], call.get("adopt", True))
+    endpoint = Endpoint(wire, block, ranks, casting=casting, adder=adder, **_manner(call))
     send, recv = endpoint.send, endpoint.recv
     for wrap in wraps:
         send, recv = wrap.wrap(rank, send, recv, endpoint.clock(call["starts"]))
     chunks = Chunks(buffer.view(adder), ranks)
-    return lambda: returned_buffer(function(chunks, rank, send, recv), chunks)
+
+    def play():
+        with quiet():
+            endpoint.lend(call.get("lends", False))
+            returned = function(chunks, rank, send, recv)
+            endpoint.settle()
+            if returned is chunks and "slot" in call:
+                return "in its region"
+            return returned_buffer(returned, chunks)
+
+    return play
 
 
 def returned_buffer(returned, chunks):
@@ -196,8 +235,14 @@ def returned_buffer(returned, chunks):
 def _play_launch(rank, call, wire, block):
     """Any program on this rank; answers with what it returned."""
     program, args = load(call["function"])
-    comm = Comm(rank, call["ranks"], Endpoint(wire, block, call["ranks"], mode=call["mode"]))
+    comm = Comm(rank, call["ranks"], Endpoint(wire, block, call["ranks"], **_manner(call)))
     return lambda: program(comm, *args)
+
+
+def _manner(call):
+    """How messages go in this call: their mode, the network that is emulated, and which sends wait."""
+    network = load(call["network"]) if call.get("network") else None
+    return {"mode": call["mode"], "network": network, "eager": call.get("eager")}
 
 
 def _play_probe(rank, call, wire, block):
@@ -220,11 +265,24 @@ def _play_probe(rank, call, wire, block):
 
 def _play_virtual(rank, call, wire, block):
     """All ranks of a virtual run, in this one process."""
+    from .sandbox import pack
     from .simulate import simulate
+    from .verdicts import Deadlock
+    from .wires.virtual import RankFailed
 
     function, network, wraps = load(call["function"])
-    options = {key: call[key] for key in ("buffers", "op", "wire_dtype", "adds")}
-    return lambda: simulate(function, network=network, wraps=wraps, on_switch=_noting(block), **options)
+    options = {key: call[key] for key in ("buffers", "op", "wire_dtype", "adopt", "starts")}
+
+    def play():
+        sys.stdout = sys.stderr = _PrinterForAll(block)
+        note = _noting(block)
+        try:
+            returned, virtual = simulate(function, network=network, wraps=wraps, on_switch=note, watch=note, **options)
+        except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
+            return {"failed": describe_exception(error)}
+        return returned, [pack(program) for program in virtual.events], max(virtual.now)
+
+    return play
 
 
 def _play_judge(rank, call, wire, block):
@@ -247,10 +305,10 @@ def _play_judge(rank, call, wire, block):
 
 
 def _noting(block):
-    """Note in the record which rank has the floor."""
+    """Note in the record which rank has the floor, and how many events it has behind it."""
 
-    def note(current):
-        block.state[CURRENT] = current
+    def note(current, events=0):
+        block.state[CURRENT], block.state[EVENTS] = current, events
         block.state[MOVED] += 1
 
     return note

@@ -15,7 +15,8 @@ from .verdicts import NoResource
 MAX_EVENTS = 4096  # per rank and call; further events are counted, not kept
 MAX_PRINT = 64 * 1024  # bytes of prints per rank and call
 
-IDLE, RUNNING, RECEIVING, SENDING, DONE = range(5)  # phases
+# Phases. SENDING: until PEER begins to receive message NTH; LENDING: until it has read it; BLOCKED: the pipe is full.
+IDLE, RUNNING, RECEIVING, SENDING, DONE, LENDING, BLOCKED = range(7)
 SEND, RECV = range(2)  # kinds of events
 
 EVENT = np.dtype(
@@ -33,9 +34,13 @@ PACK_EVENT = struct.Struct("<iiiiqqq").pack_into
 
 # The words of a rank's state. PEER and NTH (from 1) say whom it waits for and for the how manieth message. MOVED
 # grows with every step: no change means no progress. EVENTS and LINES count all, also what was not kept. CURRENT is
-# the rank that a virtual run is in, in the process that plays all ranks.
-PHASE, PEER, NTH, MOVED, LINE, EVENTS, PRINTED, LINES, CURRENT = range(9)
-WORDS = 9
+# the rank that a virtual run is in, in the process that plays all ranks. CHECKS counts how often a blocked rank has
+# looked and found its pipe still full.
+PHASE, PEER, NTH, MOVED, LINE, EVENTS, PRINTED, LINES, CURRENT, CHECKS = range(10)
+WORDS = 10
+
+# In the prints of a process that plays all ranks: MARK, a rank, MARK_END, then what that rank printed.
+MARK, MARK_END = "\x1e", "\x1f"
 
 
 def block_size(ranks):

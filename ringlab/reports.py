@@ -1,24 +1,45 @@
 """From facts to verdicts: the sentences that a learner reads when a call cannot finish."""
 
 import linecache
+import os
 import signal
 
+from . import source, waits
 from .record import RECV
-from .verdicts import PRECEDENCE, Deadlock, Mismatch, RankException, RankExited, RankKilled, Stall
+from .verdicts import PRECEDENCE, BadFrame, Mismatch, NoResource, RankException, RankExited, RankKilled, Stall
 
 NAMELESS = "<dynamic-code>"  # what cloudpickle calls the file of a function that travelled by value
+ORDER = (*PRECEDENCE, "BAD_FRAME", "NO_RESOURCE")
 UNCHANGED = "nothing was returned, your inputs are unchanged"
 
 
 class Story:
     """What the probe foretold of a run: rounds and chunks by rank and event. Without a probe it knows nothing.
 
-    file: where the source of the function stands, which travels to the ranks without that name.
+    file: where the source of the function stands, which travels to the ranks without that name.  function: what runs.
     """
 
-    def __init__(self, probe, file=None):
-        self.probe, self.file = probe, file
+    def __init__(self, probe, file=None, function=None):
+        self.probe, self.function = probe, function
+        self.file = source.file_of(function) if file is None and function is not None else file
         self.rounds = probe["rounds"] if probe else None
+        self.name = source.name_of(function) if function is not None else ""
+        self.place = os.path.basename(self.file or "") if source.is_builtin(function) else self.name
+
+    @property
+    def messages(self):
+        """How many messages the run will send in all; None when unknown."""
+        if self.probe is None:
+            return None
+        return sum(kind != RECV for mine in self.probe["kinds"] for kind in mine)
+
+    def code(self, line):
+        """The text of a source line of the function; "" when it is not to be had."""
+        known = dict(source.source_of(self.function) or ()) if self.function is not None else {}
+        text = known.get(line, "").strip()
+        if source.is_builtin(self.function) and "send" not in text and "recv" not in text:
+            return ""  # a line of another file: one algorithm may call the next
+        return text
 
     def round(self, rank, events):
         """The round of the rank's next event, after `events` of them; None when unknown or past the end."""
@@ -36,7 +57,7 @@ class Story:
             return None
         return message[0][0][0]
 
-    def place(self, rank, events):
+    def moment(self, rank, events):
         """' in round 1 of 6' or ''."""
         current = self.round(rank, events)
         return "" if current is None else f" in round {current} of {self.rounds}"
@@ -58,12 +79,14 @@ def waits_in_words(waiting, shown=4):
 
 
 def _fresh(ranks):
+    if ranks is None:  # it ran in the kernel
+        return UNCHANGED
     return f"{UNCHANGED}; the next call starts on {ranks} fresh rank{'s' if ranks > 1 else ''}"
 
 
 def death(rank, code, story, events, *, waiting, seconds, ranks):
     """KILLED or EXITED for a rank whose process ended with `code` (minus the signal's number, or an exit code)."""
-    place = story.place(rank, events)
+    place = story.moment(rank, events)
     who_waited = _chain(rank, waiting)
     fields = {"rank": rank, "round": story.round(rank, events), "seconds": seconds, "waiting": waiting}
     if code is not None and code < 0:
@@ -102,15 +125,17 @@ def _chain(rank, waiting):
 def raised(rank, message, story, events, *, waiting, seconds, ranks):
     """EXCEPTION (or the verdict that the exception itself carries) for a rank whose code raised."""
     if message["verdict"] == "DEADLOCK":  # found by the state of a virtual run
-        return Deadlock(
-            *message["text"].splitlines(), cycle=[tuple(pair) for pair in message["cycle"]], seconds=seconds
-        )
-    if message["rank"] is not None:  # a virtual rank, played by another process
-        rank, events = message["rank"], 1 << 62
-    place = story.place(rank, events)
+        stuck = {wait[0]: waits.Wait(*wait) for wait in message["waits"]}
+        return deadlock(stuck, message["done"], story, shut=message["shut"], seconds=seconds)
+    place = story.moment(rank, events)
     fields = {"rank": rank, "round": story.round(rank, events), "seconds": seconds, "waiting": waiting}
     who_waited = _chain(rank, waiting)
-    if message.get("verdict") == "MISMATCH":
+    if message["verdict"] == "BAD_FRAME":
+        return bad_frame(message["peer"], rank, message["detail"], fields["round"], waiting, seconds)
+    if message["verdict"] == "NO_RESOURCE":
+        head, *ways = message["text"].splitlines()
+        return NoResource(f"rank {rank}: {head}", *ways, _fresh(ranks), **fields)
+    if message["verdict"] == "MISMATCH":
         return Mismatch(message["text"], "every rank must call the same collectives in the same order", **fields)
     text = message["text"].splitlines()[0][:200] if message["text"] else ""
     file = story.file if message["file"] == NAMELESS and story.file else message["file"]
@@ -127,6 +152,43 @@ def raised(rank, message, story, events, *, waiting, seconds, ranks):
             f"{message['type']}: {message['text']}",
         ],
         **fields,
+    )
+
+
+def failed(message, story, seconds=None):
+    """The verdict for a virtual run that failed; message: its RankFailed or Deadlock as plain data."""
+    if message["verdict"] == "DEADLOCK":
+        return raised(None, message, story, None, waiting=(), seconds=seconds, ranks=None)
+    rank, events = message["rank"], message["events"]
+    waiting = [(wait[0], wait[1], story.chunk(wait[0], wait[4])) for wait in message["waits"] if not wait[2]]
+    facts = {"waiting": waiting, "seconds": seconds, "ranks": None}
+    if message["type"] == "SystemExit":
+        code = message["text"]
+        return death(rank, int(code) if code.isdigit() else int(code != "None"), story, events, **facts)
+    return raised(rank, message, story, events, **facts)
+
+
+def deadlock(stuck, done, story, shut=None, seconds=None):
+    """DEADLOCK for the `stuck` (dict rank -> Wait), told with rounds and source lines; None when they can still end."""
+    told = {}
+    for rank, wait in stuck.items():
+        foretold = story.round(rank, wait.events)
+        told[rank] = wait._replace(
+            round=wait.round if foretold is None else foretold, code=story.code(wait.line) if wait.line else ""
+        )
+    return waits.deadlock(told, done, story.place, shut=shut and tuple(shut), seconds=seconds)
+
+
+def bad_frame(src, dst, what, round, waiting, seconds):
+    """BAD_FRAME: a message from rank `src` to rank `dst` did not arrive as it was sent."""
+    return BadFrame(
+        f"a message from rank {src} to rank {dst} {what}",
+        UNCHANGED,
+        rank=dst,
+        peer=src,
+        round=round,
+        waiting=waiting,
+        seconds=seconds,
     )
 
 
@@ -152,7 +214,7 @@ def stall(rank, where, timeout, *, line, round, waiting, seconds):
 
 def first(verdicts):
     """The verdict that comes first in PRECEDENCE, of the lowest rank; the others are named in its details."""
-    ordered = sorted(verdicts, key=lambda v: (PRECEDENCE.index(v.verdict), v.rank or 0))
+    ordered = sorted(verdicts, key=lambda v: (ORDER.index(v.verdict), v.rank or 0))
     best = ordered[0]
     best.details += tuple(f"also: {other.verdict}: {other.lines[0]}" for other in ordered[1:])
     return best

@@ -1,22 +1,25 @@
 """`rl.run`: one all-reduce, from inputs to a `Run`."""
 
 import functools
+import os
 
 import numpy as np
 
-from . import reports, source
+from . import remarks, reports, source
 from . import trace as traces
 from .algorithms import ALGORITHMS
+from .dtypes import name_of
 from .judgement import judge_outputs
+from .network import of
 from .probe import MAX_RANKS, run_probe
-from .reduction import accumulate_dtype, buffer_of, check_array, check_op, result_of
+from .reduction import accumulate_dtype, buffer_of, check_array, check_op, result_dtype, result_of, same_kind
 from .ship import ship
 from .supervise import Supervisor
 from .verdicts import BadInput, Mismatch, RinglabError, WrongResult
 from .world import check_ranks, shared_world
 
-WIRES = ("pipe", "pipe-blocking", "virtual")
-MODES = {"pipe": "buffered", "pipe-blocking": "blocking"}
+WIRES = ("pipe", "shm", "pipe-blocking", "virtual")
+MODES = {"pipe": "buffered", "shm": "lending", "pipe-blocking": "blocking"}
 
 
 class Run:
@@ -28,9 +31,9 @@ class Run:
     rounds: the run's end when every message takes one unit of time.
     """
 
-    def __init__(self, algorithm, outputs, programs, probe, judged, seconds, wire, about, dropped=0):
+    def __init__(self, algorithm, outputs, programs, probe, judged, seconds, wire, about, dropped=0, network=None):
         self.algorithm, self.wire, self.ranks = algorithm, wire, len(outputs)
-        self.outputs, self.seconds = outputs, seconds
+        self.outputs, self.seconds, self.network = outputs, seconds, network
         self.words, self.verdict = judged
         self._programs, self._probe, self._about, self._dropped = programs, probe, about, dropped
         self.sent = tuple(sum(e[3] for e in program if e[0] == 0) for program in programs)
@@ -54,10 +57,20 @@ class Run:
 
     def __repr__(self):
         ranks = f"{self.ranks} rank{'s' if self.ranks != 1 else ''}"
-        text = f"{self.algorithm}, {ranks} over {self.wire}: {sum(self.messages)} messages, {sum(self.sent)} bytes"
+        text = f"{self.algorithm}, {ranks} over {self.wire}{self._model()}: "
+        text += f"{sum(self.messages)} messages, {sum(self.sent)} bytes"
         if self.sent and not self._dropped and any(self.messages) and not self._foretold():
             return f"{text}, {self.words} (terms unknown: it made other calls than its probe)"
         return f"{text}, {self.words}"
+
+    def _model(self):
+        """What of the network is no machine of ours."""
+        if self.network is None:
+            return ""
+        what = "model only" if self.wire == "virtual" else "emulated network"
+        if self.network.name:
+            return f" ({self.network.name}, {what})"
+        return "" if self.wire == "virtual" else f" ({what})"
 
     def _foretold(self):
         return self._probe is None or self.trace.provenance
@@ -81,17 +94,21 @@ def run(
     wraps=(),
     wire_dtype=None,
     accumulate=None,
+    adopt=True,
     world=None,
 ):
     """Run one all-reduce between `ranks` processes (or virtual ranks) and return a `Run`.
 
     algorithm: a name from `rl.ALGORITHMS` or any function `f(chunks, rank, send, recv)`, also from a notebook cell.
     inputs: one array of numbers per rank, all of one shape and dtype; they are never changed. Without them rank r
-    holds 10**r in `size` elements.  wire: "pipe", "pipe-blocking" (sends that wait while the pipe is full), "virtual".
-    op: "sum", "mean", "max", "min".  network: a Network, on the virtual wire.  eager: sends above this many bytes
-    wait for their receiver, on the virtual wire.  timeout: longest time in seconds that a rank which others wait for
-    may show no event.  wraps: faults and other wrappers of `(send, recv)`.  wire_dtype, accumulate: dtypes in which
-    messages travel and sums are formed (float32 by default for 16- and 8-bit floats).
+    holds 10**r in `size` elements.  wire: "pipe", "shm" (shared memory: built-in algorithms lend instead of copying),
+    "pipe-blocking" (sends that wait while the pipe is full), "virtual".
+    op: "sum", "mean", "max", "min".  network: a Network: simulated on the virtual wire, on real ones its delays are
+    emulated.  eager: sends above this many bytes wait for their receiver (0: all with a byte in them; None: none).
+    timeout: longest time in seconds that a rank which others wait for may show no event.  wraps: faults and other
+    wrappers of `(send, recv)`.  accumulate: dtype in which sums are formed (by default float32 for 16- and 8-bit
+    floats, else the inputs' own).  wire_dtype: dtype in which messages travel (by default that of the sums).  adopt:
+    when that is narrower, a sender keeps what its receivers see; without it replicas differ.
 
     Raises a `ringlab.verdicts.RinglabError` when the call cannot finish. A wrong sum does not raise: see `run.verdict`.
     """
@@ -101,10 +118,10 @@ def run(
     check_options(wire, timeout)
     ranks = len(arrays)
     dtype = accumulate_dtype(arrays[0].dtype, op, accumulate)
+    travels = dtype if wire_dtype is None else same_kind(dtype, wire_dtype, "wire_dtype")
+    remarks.on_options(dtype, accumulate_dtype(arrays[0].dtype, op))
     buffers = [buffer_of(array, dtype) for array in arrays]
     play = _virtual if wire == "virtual" else _real
-    if wire != "virtual" and (network is not None or eager is not None):
-        raise BadInput(f"network= and eager= need wire='virtual', this is wire={wire!r}")
     returned, programs, probe, seconds, dropped = play(
         function,
         buffers,
@@ -112,16 +129,22 @@ def run(
         wire,
         timeout,
         wraps=wraps,
-        wire_dtype=wire_dtype,
+        wire_dtype=None if travels == dtype else name_of(travels),
+        adopt=adopt,
         world=world,
         network=network,
         eager=eager,
     )
     flat = [_flat_result(value, rank, buffers[rank].size) for rank, value in enumerate(returned)]
-    outputs = [result_of(value, array.shape, array.dtype, op, ranks) for value, array in zip(flat, arrays, strict=True)]
-    judged = judge_outputs(function, buffers, flat, op, probe, outputs)
+    ends = result_dtype(arrays[0].dtype, dtype, accumulate is not None, op)
+    outputs = [result_of(value, array.shape, ends, op, ranks) for value, array in zip(flat, arrays, strict=True)]
+    words, verdict = judge_outputs(function, buffers, flat, op, probe, travels)
+    lost = remarks.on_numbers(arrays, outputs, flat, op, dtype, travels)
+    judged = (f"{words} ({'; '.join(lost)})" if lost else words), verdict
     about = {"op": op, "values": _first_values(buffers, ranks), "source": source.source_of(function)}
-    return Run(source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped)
+    return Run(
+        source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped, network=network
+    )
 
 
 def resolve(algorithm):
@@ -178,6 +201,8 @@ def check_options(wire, timeout):
     """BadInput for an unknown wire or a timeout that is no positive number."""
     if wire not in WIRES:
         raise BadInput(f"wire={wire!r} is not known", f"use one of {', '.join(WIRES)}")
+    if wire == "shm" and os.name == "nt":
+        raise BadInput("wire='shm' needs Linux or macOS", "use wire='pipe'")
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not timeout > 0:
         raise BadInput(f"timeout={timeout!r} is no time", "use seconds, a positive number")
 
@@ -207,7 +232,7 @@ def probe_of(function, ranks, world=None):
     return replies[0]["value"]
 
 
-def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, world, network, eager):
+def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, adopt, world, network, eager):
     ranks = len(buffers)
     world = world or shared_world(ranks)
     probe = probe_of(function, ranks, world)
@@ -217,20 +242,45 @@ def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, world, networ
         "wraps": ship(tuple(wraps)) if wraps else None,
         "ranks": ranks,
         "op": op,
-        "wire_dtype": None if wire_dtype is None else str(np.dtype(wire_dtype)),
+        "wire_dtype": wire_dtype,
+        "adopt": adopt,
         "mode": MODES[wire],
     }
-    commands = [
-        {**command, "buffer": buffer, "starts": probe["starts"][rank] if probe else None}
-        for rank, buffer in enumerate(buffers)
-    ]
-    supervisor = Supervisor(world, ranks, timeout, reports.Story(probe, source.file_of(function)))
-    replies, _ = supervisor.call(commands)
+    emulated = emulation(network, eager, ranks)
+    command |= emulated
+    if wire == "shm":
+        command["lends"] = not wraps and wire_dtype is None and not any(emulated.values()) and source.lends(function)
+
+    def commands(world):
+        lying = world.arena.lay_out(buffers) if wire == "shm" else [{"buffer": buffer} for buffer in buffers]
+        return [
+            {**command, **where, "starts": probe["starts"][rank] if probe else None}
+            for rank, where in enumerate(lying)
+        ]
+
+    def collect(world, replies):
+        for rank, reply in enumerate(replies):
+            if isinstance(reply["value"], str):  # the buffer of its region
+                reply["value"] = world.arena.pick_up(rank, buffers[rank])
+
+    supervisor = Supervisor(world, ranks, timeout, reports.Story(probe, function=function))
+    replies, _ = supervisor.call(commands, collect)
     recorded = supervisor.events
     begin = min(reply["start"] for reply in replies)
     programs = [to_program(events, begin) for events, _ in recorded]
     seconds = max(reply["end"] - reply["start"] for reply in replies) / 1e9
     return [r["value"] for r in replies], programs, probe, seconds, sum(more for _, more in recorded)
+
+
+def emulation(network, eager, ranks):
+    """What a rank must know to emulate a network's delays and its limit for sends that do not wait."""
+    if network is None and eager is None:
+        return {"network": None, "eager": None}
+    whole = of(network, eager).check(ranks)
+    for field in ("blocked", "nat", "off"):
+        if getattr(whole, field):
+            raise BadInput(f"network.{field} works on the virtual wire only", "use wire='virtual', or leave it out")
+    return {"network": ship(whole) if network is not None else None, "eager": whole.eager}
 
 
 def to_program(events, begin):
@@ -248,25 +298,14 @@ def to_program(events, begin):
     ]
 
 
-def _virtual(function, buffers, op, wire, timeout, wraps, wire_dtype, world, network, eager):
-    """Our own algorithms run here; any other function in a rank process, where it can do no harm."""
-    from .network import ROUNDS
-    from .simulate import additions, simulate
+def _virtual(function, buffers, op, wire, timeout, wraps, wire_dtype, adopt, world, network, eager):
+    from .sandbox import run_virtual
 
-    network = network or ROUNDS
-    network = network if eager is None else network._replace(eager=eager)
-    ranks = len(buffers)
-    probe = probe_of(function, ranks, world)
-    options = {"op": op, "wire_dtype": wire_dtype and str(np.dtype(wire_dtype)), "adds": additions(probe)}
-    if source.is_builtin(function) and not wraps:
-        copies = [buffer.copy() for buffer in buffers]
-        returned, programs, seconds = simulate(function, copies, network=network, **options)
-    else:
-        world = world or shared_world(1)
-        things = ship((function, network, tuple(wraps)))
-        command = {"do": "virtual", "function": things, "buffers": buffers, **options}
-        replies, _ = Supervisor(world, 1, timeout, reports.Story(probe, source.file_of(function))).call([command])
-        returned, programs, seconds = replies[0]["value"]
+    network = of(network, eager).check(len(buffers))
+    probe = probe_of(function, len(buffers), world)
+    options = {"op": op, "wire_dtype": wire_dtype, "adopt": adopt}
+    ran = run_virtual(function, buffers, network, probe, timeout, wraps, world, **options)
+    returned, programs, seconds = ran
     return returned, programs, probe, seconds, 0
 
 

@@ -3,62 +3,108 @@
 import numpy as np
 
 from .chunks import ADDERS, Chunks
+from .dtypes import quiet
 from .rank import returned_buffer
-from .record import RECV
+from .wires.casting import Casting
 from .wires.virtual import VirtualWire
 
+ADDITIONS = (np.add, np.maximum, np.minimum)  # what `+` means under the four operations
 
-def simulate(function, buffers, op, network, wire_dtype=None, adds=None, wraps=(), on_switch=None):
-    """(what each rank returned, events per rank, virtual seconds of the slowest rank) of `function` on flat buffers.
 
-    adds: per rank and receive whether an addition follows, which is when gamma is charged (`additions` of a probe).
+def simulate(
+    function, buffers, op, network, wire_dtype=None, adopt=True, wraps=(), starts=None, watch=None, **wire_options
+):
+    """(what each rank returned, the VirtualWire after the run) of `function` on flat buffers, which it changes.
+
+    starts: per rank and event its round, where foretold, for wraps that act in a round. watch(rank, events) is called
+    when a rank is about to send or receive, with the number of events behind it. wire_options: as VirtualWire takes
+    them.
     """
     ranks, adder = len(buffers), ADDERS[op]
-    wire = VirtualWire(ranks, network, adds=adds, on_switch=on_switch)
+    wire = VirtualWire(ranks, network, **wire_options)
 
     def program(rank, buffer):
         def play(send, recv):
-            if wire_dtype is not None and np.dtype(wire_dtype) != buffer.dtype:
-                send, recv = _casting(send, recv, wire_dtype, buffer.dtype)
-            if adder is not np.ndarray:
+            if watch is not None:
+                send, recv = _watched(send, recv, lambda: watch(rank, wire.completed(rank)))
+            casting = Casting.between(buffer.dtype, wire_dtype, adopt)
+            if casting is not None:
+                send, recv = _cast(send, recv, casting)
+            if network.gamma:
+                recv = _viewing(recv, _charging(adder, lambda nbytes: wire.spend(rank, network.gamma * nbytes)))
+            elif adder is not np.ndarray:
                 recv = _viewing(recv, adder)
             for wrap in wraps:
-                send, recv = wrap.wrap(rank, send, recv, None)
+                send, recv = wrap.wrap(rank, send, recv, Clock(wire, rank, starts and starts[rank]))
             chunks = Chunks(buffer.view(adder), ranks)
             return returned_buffer(function(chunks, rank, send, recv), chunks)
 
         return play
 
-    returned = wire.run([program(rank, buffer) for rank, buffer in enumerate(buffers)])
-    return returned, wire.events, max(wire.now)
+    with quiet():
+        returned = wire.run([program(rank, buffer) for rank, buffer in enumerate(buffers)])
+    return returned, wire
 
 
-def additions(probe):
-    """Per rank, for each of its receives in order: whether what came was added rather than copied."""
-    if probe is None:
-        return None
-    found = []
-    for kinds, messages, changes in zip(probe["kinds"], probe["messages"], probe["changes"], strict=True):
-        found.append(
-            [_added(messages[i], changes[i + 1]) for i, kind in enumerate(kinds) if kind == RECV],
-        )
-    return found
+class Clock:
+    """For wraps: in which round a virtual rank is (counted per event when nobody foretold the rounds)."""
+
+    def __init__(self, wire, rank, starts):
+        self._wire, self._rank, self._starts = wire, rank, starts
+
+    def round(self):
+        """The round of the rank's next event."""
+        done = self._wire.completed(self._rank)
+        return self._starts[min(done, len(self._starts) - 1)] if self._starts else done
+
+    def flush(self):
+        """What was sent is on its way already."""
+
+    def pause(self, seconds):
+        """Let the rank be busy for that long, on its own clock."""
+        self._wire.spend(self._rank, seconds)
+
+    def tamper(self, change):
+        """There are no frames here that could be lost, doubled or cut."""
+        raise ValueError("frames are lost, doubled and cut on real wires only: use wire='pipe'")
 
 
-def _added(message, changes):
-    came = {chunk: tuple(terms) for part in message for chunk, terms in part or ()}
-    return any(tuple(dict(held or ()).get(chunk, ())) != came.get(chunk) for chunk, held in changes)
+def _charging(adder, charge):
+    """An array class like `adder` that tells of every addition it takes part in: charge(bytes added)."""
+
+    class Charging(adder):
+        def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
+            plain = [x.view(np.ndarray) if isinstance(x, Charging) else x for x in inputs]
+            if out is not None:
+                options["out"] = tuple(x.view(np.ndarray) if isinstance(x, np.ndarray) else x for x in out)
+            result = getattr(ufunc, method)(*plain, **options)
+            if ufunc in ADDITIONS and method == "__call__" and isinstance(result, np.ndarray):
+                charge(result.nbytes)
+            if out is not None:
+                return out[0]
+            return result.view(adder) if isinstance(result, np.ndarray) else result
+
+    return Charging
 
 
 def _each(x, change):
     return change(x) if isinstance(x, np.ndarray) else [change(part) for part in x]
 
 
-def _casting(send, recv, wire_dtype, dtype):
-    return (
-        lambda x, dst: send(_each(x, lambda part: part.astype(wire_dtype)), dst),
-        lambda src: _each(recv(src), lambda part: part.astype(dtype)),
-    )
+def _cast(send, recv, casting):
+    return lambda x, dst: send(casting.out(x), dst), lambda src: casting.back(recv(src))
+
+
+def _watched(send, recv, watch):
+    def watched_send(x, dst):
+        watch()
+        send(x, dst)
+
+    def watched_recv(src):
+        watch()
+        return recv(src)
+
+    return watched_send, watched_recv
 
 
 def _viewing(recv, adder):

@@ -9,9 +9,26 @@ import sys
 import time
 
 from . import reports
-from .record import CURRENT, DONE, EVENTS, LINE, MOVED, NTH, PEER, PHASE, RECEIVING, SENDING
+from .record import (
+    BLOCKED,
+    CHECKS,
+    CURRENT,
+    DONE,
+    EVENTS,
+    LENDING,
+    LINE,
+    MARK,
+    MARK_END,
+    MOVED,
+    NTH,
+    PEER,
+    PHASE,
+    RECEIVING,
+    SENDING,
+)
+from .rounds import clocks_of
 from .verdicts import Interrupted
-from .waits import Wait, deadlock
+from .waits import Wait, hopeless
 
 TICK = 0.02  # seconds between two looks at the record
 SETTLE = 0.25  # at most this long the others may come to rest after a failure
@@ -23,11 +40,12 @@ class Supervisor:
 
     timeout: longest time in seconds that a rank which others wait for may show no event.
     story: what the probe foretold (`reports.Story`), to name rounds and chunks.  quiet: do not show what ranks print.
+    virtual: how many ranks the one process plays, when it plays all of them.
     """
 
-    def __init__(self, world, ranks, timeout, story=None, quiet=False):
+    def __init__(self, world, ranks, timeout, story=None, quiet=False, virtual=0):
         self.world, self.timeout = world, timeout
-        self.story, self.quiet = story or reports.Story(None), quiet
+        self.story, self.quiet, self.virtual = story or reports.Story(None), quiet, virtual
         self.members = range(ranks)
         self.replies = {}
         self.raised = {}
@@ -35,13 +53,19 @@ class Supervisor:
         self._last_look = self._last_states = None
         self._last_moved = {}
 
-    def call(self, commands):
-        """The answers of all ranks to `commands`, in rank order. Raises the one verdict that fits, else."""
+    def call(self, commands, collect=None):
+        """The answers of all ranks to `commands`, in rank order. Raises the one verdict that fits, else.
+
+        commands: one per rank, or a function that makes them for the world when its ranks are up. collect(world,
+        answers) is called while the ranks still stand.
+        """
         world = self.world
         with world.lock:
             self.ranks = world.ready()[: len(self.members)]
             self.blocks = [world.record.blocks[rank] for rank in self.members]
             world.calls += 1
+            if callable(commands):
+                commands = commands(world)
             world.used = self.begin = time.monotonic()
             try:
                 for rank, command in zip(self.ranks, commands, strict=True):
@@ -53,6 +77,8 @@ class Supervisor:
                 self._show_prints()
                 self.events = [block.copy_events() for block in self.blocks]
                 unread = self._unread()
+                if collect is not None:
+                    collect(world, [self.replies[rank] for rank in self.members])
                 self._keep_clean(unread)
                 return [self.replies[rank] for rank in self.members], unread
             except KeyboardInterrupt:
@@ -91,18 +117,45 @@ class Supervisor:
         if any(not rank.alive for rank in self.ranks):
             self._give_up()
         states = self._states()
-        if states == self._last_states:
-            stuck = self._stuck(states)
-            verdict = deadlock(stuck, self._finished(), self._rounds(stuck), seconds=self._seconds())
-            if verdict is not None:
-                self._show_prints()
-                raise verdict
+        if self._last_states is not None and hopeless(self._unmoved(self._last_states, states), self._finished()):
+            self._report_deadlock()
         self._last_states = states
         self._check_stall(states, pending)
 
+    def _report_deadlock(self):
+        """These waits cannot end; let the others come to rest, so that the words are the same in every run."""
+        self._settle()
+        if self.raised or any(not rank.alive for rank in self.ranks):
+            self._give_up()  # these come first
+        before, end = self._states(), time.monotonic() + SETTLE
+        stuck = {}
+        while not hopeless(stuck, self._finished()) and time.monotonic() < end:
+            self.world.poll(TICK / 4)
+            stuck = self._unmoved(before, self._states())
+        programs = [block.copy_events()[0] for block in self.blocks]
+        clocks = clocks_of([mine["kind"].tolist() for mine in programs], [mine["peer"].tolist() for mine in programs])
+        stuck = {rank: wait._replace(round=clocks[rank]) for rank, wait in stuck.items()}
+        verdict = reports.deadlock(stuck, self._finished(), self.story, seconds=self.seconds)
+        if verdict is not None:
+            self._show_prints()
+            raise verdict
+
+    def _unmoved(self, before, states):
+        """rank -> Wait of the ranks that were stuck at two looks and have not moved in between.
+
+        All of them were in these waits at the same moment, between the looks. A rank in a full pipe counts only when
+        it has found the pipe full again since the first look: one that is slow to notice room is not stuck.
+        """
+        return {
+            rank: wait
+            for rank, wait in self._stuck(states).items()
+            if before[rank][:-1] == states[rank][:-1]
+            and (states[rank][0] != BLOCKED or states[rank][-1] - before[rank][-1] >= 2)
+        }
+
     def _states(self):
-        """Per rank (phase, peer, nth, moved, line), as one reading."""
-        return [tuple(block.state[word] for word in (PHASE, PEER, NTH, MOVED, LINE)) for block in self.blocks]
+        """Per rank (phase, peer, nth, moved, line, checks), as one reading."""
+        return [tuple(block.state[word] for word in (PHASE, PEER, NTH, MOVED, LINE, CHECKS)) for block in self.blocks]
 
     def _finished(self):
         return {rank for rank in self.members if self.blocks[rank].state[PHASE] == DONE and rank not in self.raised}
@@ -110,20 +163,20 @@ class Supervisor:
     def _stuck(self, states):
         """rank -> Wait of every rank that waits for something its peer has not begun."""
         found = {}
-        for rank, (phase, peer, nth, _, line) in enumerate(states):
+        for rank, (phase, peer, nth, _, line, _) in enumerate(states):
+            events = self.blocks[rank].state[EVENTS]
             if phase == RECEIVING and self.blocks[peer].begun[rank] < nth:
-                found[rank] = Wait(rank, peer, False, line)
-            elif phase == SENDING and self.blocks[peer].taken[rank] < nth:
-                found[rank] = Wait(rank, peer, True, line)
+                found[rank] = Wait(rank, peer, False, line, events)
+            elif phase in (SENDING, BLOCKED, LENDING) and self.blocks[peer].taken[rank] < nth:
+                found[rank] = Wait(rank, peer, True, line, events)
         return found
-
-    def _rounds(self, ranks):
-        return {rank: self._round(rank) for rank in ranks}
 
     def _round(self, rank):
         return self.story.round(rank, self.blocks[rank].state[EVENTS])
 
-    def _seconds(self):
+    @property
+    def seconds(self):
+        """Since the call began."""
         return time.monotonic() - self.begin
 
     def _check_stall(self, states, pending):
@@ -137,11 +190,19 @@ class Supervisor:
             return
         stuck = self._stuck(states)
         busy = [rank for rank in quiet if rank not in stuck]
-        # a rank whose message was begun waits for its sender, which then is the one that does not move
-        blamed = [states[rank][1] if states[rank][0] == RECEIVING else rank for rank in busy]
-        culprits = [rank for rank in blamed if rank in quiet]
-        if culprits:
-            self._report_stall(min(culprits), stuck)
+        acting = [rank for rank in busy if states[rank][0] != RECEIVING]
+        if acting:
+            self._report_stall(acting[0], stuck)
+        for rank in busy:  # its message was begun, and has not come
+            sender = states[rank][1]
+            if sender in pending and sender not in quiet:
+                continue
+            if sender in pending and self.ranks[sender].where() is None:
+                self._report_stall(sender, stuck)
+            self._show_prints()
+            raise reports.bad_frame(
+                sender, rank, "never came, or not all of it", self._round(rank), self._waiting(stuck), self.seconds
+            )
 
     def _report_stall(self, rank, stuck):
         where = self.ranks[rank].where()
@@ -154,7 +215,7 @@ class Supervisor:
             line=self.blocks[rank].state[LINE],
             round=self._round(rank),
             waiting=self._waiting(stuck),
-            seconds=self._seconds(),
+            seconds=self.seconds,
         )
 
     def _waiting(self, stuck):
@@ -197,7 +258,7 @@ class Supervisor:
                     dead[rank] = self.ranks[rank].process.exitcode
         self._show_prints()
         waiting = [wait for wait in self._waiting(stuck) if wait[0] not in dead and wait[0] not in self.raised]
-        facts = {"waiting": waiting, "seconds": self._seconds(), "ranks": len(self.members)}
+        facts = {"waiting": waiting, "seconds": self.seconds, "ranks": len(self.members)}
         verdicts = []
         for rank, code in sorted(dead.items()):
             current = self.blocks[rank].state[CURRENT]
@@ -231,8 +292,25 @@ class Supervisor:
             return
         for rank, block in enumerate(self.blocks):
             text, count = block.copy_prints()
+            if self.virtual:
+                self._show_prints_of_all(text, count)
+                continue
             lines = text.splitlines()
             for line in lines[:PRINT_LINES]:
                 sys.stdout.write(f"[rank {rank}] {line}\n")
             if count > PRINT_LINES:
                 sys.stdout.write(f"[rank {rank}] ... and {count - PRINT_LINES} more lines\n")
+
+    def _show_prints_of_all(self, text, count):
+        """The same for virtual ranks, which one process played."""
+        texts = {}
+        for part in text.split(MARK)[1:]:
+            rank, _, printed = part.partition(MARK_END)
+            texts[rank] = texts.get(rank, "") + printed
+        for rank in sorted((rank for rank in texts if rank.isdigit()), key=int):
+            lines = texts[rank].splitlines()[:PRINT_LINES]
+            count -= len(lines)
+            for line in lines:
+                sys.stdout.write(f"[rank {rank}] {line}\n")
+        if count > 0:
+            sys.stdout.write(f"[all ranks] ... and {count} more lines\n")

@@ -83,13 +83,19 @@ class RankKilled(RinglabError):
 
 
 class Deadlock(RinglabError):
-    """No rank can move: a cycle of waits, or a wait for a rank that has finished. `cycle` has (rank, peer) pairs."""
+    """No rank can move: a cycle of waits, or a wait for a rank that has finished.
+
+    cycle: (rank, peer) pairs, each rank waiting for the next.  waits: a `ringlab.waits.Wait` for every rank that is
+    stuck, in the cycle or behind it.  done: the ranks that had finished.  shut: None, or (rank, why) of a rank whose
+    message the network does not let through.
+    """
 
     verdict = "DEADLOCK"
 
-    def __init__(self, *lines, cycle=(), **fields):
+    def __init__(self, *lines, cycle=(), waits=(), done=(), shut=None, **fields):
         super().__init__(*lines, **fields)
         self.cycle = tuple(cycle)
+        self.waits, self.done, self.shut = tuple(waits), tuple(sorted(done)), shut
 
 
 class Stall(RinglabError):

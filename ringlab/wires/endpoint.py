@@ -5,24 +5,47 @@ import time
 import numpy as np
 
 from .. import plain
-from ..record import LINE, MOVED, NTH, PEER, PHASE, RECEIVING, RECV, RUNNING, SEND, SENDING, Block
+from ..record import (
+    BLOCKED,
+    CHECKS,
+    LENDING,
+    LINE,
+    MOVED,
+    NTH,
+    PEER,
+    PHASE,
+    RECEIVING,
+    RECV,
+    RUNNING,
+    SEND,
+    SENDING,
+    Block,
+)
 from ..source import calling_line
+from .exchange import Exchange
 
 
 class Endpoint:
     """The pair over `wire` for one call; every use leaves an event in `block`.
 
-    wire_dtype: arrays travel in this dtype and come back as `dtype`.  adder: array class of what `recv` gives, so that
-    `+` means the call's operation.  mode: "buffered", or "blocking" for sends that wait while the pipe is full.
+    casting: a Casting, when arrays travel in another dtype.  adder: array class of what `recv` gives, so that `+`
+    means the call's operation.  mode: "buffered", or "blocking" for sends that wait while the pipe is full.
+    network: a Network whose delays are emulated.  eager: sends above this many bytes wait for their receiver.
     """
 
-    def __init__(self, wire, block: Block, ranks, wire_dtype=None, dtype=None, adder=np.ndarray, mode="buffered"):
+    def __init__(
+        self, wire, block: Block, ranks, casting=None, adder=np.ndarray, mode="buffered", network=None, eager=None
+    ):
         self._wire, self._block = wire, block
-        self._wire_dtype = np.dtype(wire_dtype) if wire_dtype and np.dtype(wire_dtype) != dtype else None
-        self._dtype, self._adder, self._mode = dtype, adder, mode
+        self._exchange = None
+        if network is not None or eager is not None:
+            self._exchange = Exchange(wire, network, eager, self._progress)
+        self._messages = self._exchange or wire
+        self._casting, self._adder, self._mode = casting, adder, mode
         self._ranks = ranks
         self.tag = 0  # fingerprint of the collective that is running, carried by each of its messages
         self.events = self.sends = 0
+        self.can_lend = wire.can_lend
         wire.on_progress = self._progress
 
     def send(self, x, dst):
@@ -31,18 +54,23 @@ class Endpoint:
         block, state = self._block, self._block.state
         if not isinstance(x, (np.ndarray, list)):
             x = np.asarray(x) if isinstance(x, (int, float, complex, np.generic)) else x
-        if self._wire_dtype is not None:
-            x = _cast(x, self._wire_dtype)
+        if self._casting is not None:
+            x = self._casting.out(x)
         block.begun[dst] += 1
         state[MOVED] += 1
         line = state[LINE] = calling_line()
         start = time.perf_counter_ns()
+        nbytes = plain.numbers_in(x)
         if self._mode == "blocking":
-            self._wire.send_blocking(x, dst, lambda: self._wait(SENDING, dst, block.begun[dst]), self.tag)
+            self._messages.send_blocking(x, dst, lambda still: self._blocked(still, dst), self.tag)
             state[PHASE] = RUNNING
         else:
-            self._wire.send(x, dst, self.tag)
-        block.add_event(SEND, dst, line, plain.numbers_in(x), start, time.perf_counter_ns())
+            self._messages.send(x, dst, self.tag)
+        if self._exchange is not None and self._exchange.waits(nbytes):
+            self._wait(SENDING, dst, block.begun[dst])
+            self._exchange.await_receipt(dst)
+            state[PHASE] = RUNNING
+        block.add_event(SEND, dst, line, nbytes, start, time.perf_counter_ns())
         self.events += 1
         self.sends += 1
 
@@ -55,15 +83,32 @@ class Endpoint:
         start = time.perf_counter_ns()
         block.state[LINE] = line
         self._wait(RECEIVING, src, block.taken[src])
-        x, tag = self._wire.recv(src)
+        x, tag = self._messages.recv(src)
         block.state[PHASE] = RUNNING
         if tag != self.tag:
             raise TagMismatch(src, tag)
         block.add_event(RECV, src, line, plain.numbers_in(x), start, time.perf_counter_ns())
         self.events += 1
-        if self._wire_dtype is not None:
-            x = _cast(x, self._dtype)
+        if self._casting is not None:
+            x = self._casting.back(x)
         return x if self._adder is np.ndarray else _viewed(x, self._adder)
+
+    def lend(self, allowed):
+        """Whether the sends that follow may lend their arrays, on a wire that can."""
+        self._wire.lending = allowed
+
+    def settle(self):
+        """Return when all that was lent has been read, so that it may change again."""
+        self._wire.settle(lambda peer, number: self._wait(LENDING, peer, number))
+        self._block.state[PHASE] = RUNNING
+
+    def lendable(self, array):
+        """Whether the wire can lend this array as it is."""
+        return self._wire.lendable(array)
+
+    def empty(self, shape, dtype):
+        """A new array, not initialised, which the wire can lend when it can lend at all."""
+        return self._wire.empty(shape, dtype)
 
     def clock(self, starts):
         """The Clock of this rank: `starts[i]` is the round of its event i, or None when nobody foretold them."""
@@ -74,6 +119,12 @@ class Endpoint:
         state[PEER], state[NTH] = peer, nth
         state[MOVED] += 1
         state[PHASE] = phase
+
+    def _blocked(self, still, dst):
+        if still:
+            self._block.state[CHECKS] += 1
+        else:
+            self._wait(BLOCKED, dst, self._block.begun[dst])
 
     def _progress(self):
         self._block.state[MOVED] += 1
@@ -87,8 +138,12 @@ class Clock:
     """For faults: in which round a rank is, and whether what it sent is on its way."""
 
     def __init__(self, endpoint, wire, starts):
-        self._endpoint, self._starts = endpoint, starts
+        self._endpoint, self._starts, self._wire = endpoint, starts, wire
         self.flush = wire.flush
+
+    def tamper(self, change):
+        """Let `change(list of buffers)` have its way with the next frame that this rank sends."""
+        self._wire.tamper = change
 
     def round(self):
         """The round of the rank's next event; counted per send when nobody foretold the run."""
@@ -105,10 +160,6 @@ class TagMismatch(Exception):
     def __init__(self, src, tag):
         super().__init__(f"rank {src} is in another collective")
         self.src, self.tag = src, tag
-
-
-def _cast(x, dtype):
-    return x.astype(dtype) if isinstance(x, np.ndarray) else [part.astype(dtype) for part in x]
 
 
 def _viewed(x, adder):

@@ -5,209 +5,482 @@ its sender's out-port and its receiver's in-port for the network's `alpha + beta
 out-queue competes, a transfer starts when both ports are free, ties go by waiting time and then by rank. The clock
 only adds and compares, so with Fractions its times are exact, and they never depend on scheduling.
 
+How it goes: ranks run until each of them waits. Then the clock moves to the next moment at which an in-port is free
+and wanted, the message that has waited longest for it starts, its end is known, and whoever waited for it runs on. A
+rank that has to wait does this work itself and goes straight on to the next rank, which saves half of all switches.
+
 When no rank can move, that is known at once, by the state and not by a timeout.
 """
 
 import contextvars
 import copy
-import heapq
-from collections import defaultdict, deque
+from collections import deque
+from heapq import heappop, heappush
+from sys import _getframe
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from .. import source
 from ..network import ROUNDS
 from ..plain import numbers_in
 from ..record import RECV, SEND
-from ..source import calling_line
 from ..waits import Wait, deadlock
+
+FIELDS = 6  # of an event in a rank's log: kind, peer, line, nbytes, start, end
+NOBODY = -1
+BETWEEN = {__file__, source.PACKAGE + "simulate.py"}  # files between an algorithm of ours and this wire
+ndarray = np.ndarray
 
 
 class RankFailed(Exception):
-    """A program raised: `rank` and the exception as `__cause__`."""
+    """A program raised: `rank`, how many `events` it had behind it, and the exception as `__cause__`.
 
-    def __init__(self, rank):
+    waits: dict rank -> Wait of the others, which ran on as far as they could.
+    """
+
+    def __init__(self, rank, events=0):
         super().__init__(f"rank {rank} raised")
-        self.rank = rank
+        self.rank, self.events, self.waits = rank, events, {}
 
 
-class _Message:
-    __slots__ = ("dst", "event", "nbytes", "payload", "posted", "src", "waits")
+class OutPort:
+    """Messages leave one after the other: `queue` holds (link, posted, nbytes, payload, place in the log, receipt)."""
 
-    def __init__(self, src, dst, payload, nbytes, posted, event, waits):
-        self.src, self.dst, self.payload, self.nbytes = src, dst, payload, nbytes
-        self.posted, self.event, self.waits = posted, event, waits
+    __slots__ = ("free", "queue")
+
+    def __init__(self):
+        self.free, self.queue = 0, deque()
+
+
+class InPort:
+    """Messages arrive one after the other.
+
+    wanted: heap of (ready, sender, its OutPort), whose heads compete for this port.  due: when it is next seen to.
+    """
+
+    __slots__ = ("due", "free", "wanted")
+
+    def __init__(self):
+        self.free, self.wanted, self.due = 0, [], None
+
+
+class Link:
+    """The way from `src` to `dst`: its two ports, and what has arrived, as (end, payload, nbytes)."""
+
+    __slots__ = ("arrived", "called", "dst", "gate", "log", "out", "src", "started")
+
+    def __init__(self, src, dst, out, gate, log):
+        self.src, self.dst, self.out, self.gate, self.log = src, dst, out, gate, log
+        self.arrived, self.started = deque(), 0
+        self.called = None  # when dst first heard of src
 
 
 class VirtualWire:
     """One run of `ranks` programs on `network`.
 
-    After `run`, `events[rank]` is a list of [kind, peer, line, nbytes, start, end] in program order with virtual
-    times, and `now[rank]` the time at which each rank ended. `adds[rank]`, when given, says for each receive of the
-    rank whether an addition follows, which then costs the network's gamma. `on_switch(rank)` is called when another
-    rank gets the floor.
+    After `run`, `events[rank]` is a list of (kind, peer, line, nbytes, start, end) in program order with virtual times,
+    and `now[rank]` the time at which each rank ended. lines: True notes the learner's source line, "ours" the line of
+    the nearest algorithm of ours (quicker, and right when no other code runs), False none. on_switch(rank) is called
+    when another rank gets the floor, on_progress(count) now and then with the number of messages so far.
     """
 
-    def __init__(self, ranks, network=ROUNDS, adds=None, on_switch=None, lines=True):
-        self.ranks, self.network = ranks, network
+    def __init__(self, ranks, network=ROUNDS, on_switch=None, lines=True, on_progress=None):
+        self.ranks, self.network = ranks, network.check(ranks)
         self.now = [0] * ranks
-        self.events = [[] for _ in range(ranks)]
-        self._adds, self._on_switch, self._lines = adds, on_switch, lines
-        self._free_out, self._free_in = defaultdict(int), defaultdict(int)
-        self._queues = defaultdict(deque)  # out-port -> messages that have not started
-        self._heads = []  # heap of (earliest start, waiting since, sender, out-port)
-        self._arrived = defaultdict(deque)  # (src, dst) -> (time, payload)
-        self._waiting = [None] * ranks  # the Wait of each blocked rank
-        self._runnable = deque(range(ranks))
-        self._done = set()
-        self._received = [0] * ranks
+        self._logs = [[] for _ in range(ranks)]
+        self._on_switch, self._on_progress, self._lines = on_switch, on_progress, lines
+        self._links = [{} for _ in range(ranks)]  # per sender: receiver -> Link
+        self._out, self._in = {}, {}  # ports by the network's names for them
+        self._agenda, self._times = {}, []  # time -> in-ports that are due; heap of these times
+        self._asked = [NOBODY] * ranks  # whose message each rank waits for
+        self._offers = [None] * ranks  # (peer, receipt) of a send in which each rank waits
+        self._lines_at = [0] * ranks  # where each rank waits, or waited last
+        self._runnable = deque()
+        self._done, self._failed = set(), []
+        self._over = False
+        self._count = 0
+        self._plain, self._costs = network.plain, {}
+
+    @property
+    def events(self):
+        """Per rank its events as (kind, peer, line, nbytes, start, end) in program order."""
+        return [list(zip(*[iter(log)] * FIELDS)) for log in self._logs]
 
     def run(self, programs):
-        """The list of what `programs[rank](send, recv)` returned; Deadlock when no rank can move."""
+        """The list of what `programs[rank](send, recv)` returned.
+
+        Deadlock when no rank can move; RankFailed when one raised, after the others have come to rest.
+        """
         self._hub = getcurrent()
         self._results = [None] * self.ranks
-        self._greenlets = []
-        for rank, program in enumerate(programs):
-            task = greenlet(self._task(rank, program))
+        self._tasks = [greenlet(self._task(rank, program)) for rank, program in enumerate(programs)]
+        for task in self._tasks:
             task.gr_context = contextvars.copy_context()  # or np.errstate of the caller is lost
-            self._greenlets.append(task)
         try:
-            while self._step():
-                pass
+            self._starting = True  # all from here, since a task begins at the stack depth of the one that starts it
+            for rank in range(self.ranks):
+                self._give_floor(rank).switch()
+            self._starting = False
+            while (task := self._next()) is not self._hub:
+                task.switch()
+            waits = self.waits()
         finally:
-            for task in self._greenlets:
-                if task and not task.dead:
-                    task.throw(GreenletExit)
+            self._end()
+        if self._failed:
+            first = min(self._failed, key=lambda failed: failed.rank)
+            first.waits = waits
+            raise first
         if len(self._done) < self.ranks:
-            raise self._stuck()
+            raise self._stuck(waits)
         return self._results
 
     def unread(self):
         """(src, dst) pairs with messages that nobody received."""
-        left = {pair for pair, messages in self._arrived.items() if messages}
-        left |= {(m.src, m.dst) for queue in self._queues.values() for m in queue}
+        left = {(link.src, link.dst) for links in self._links for link in links.values() if link.arrived}
+        left |= {(message[0].src, message[0].dst) for port in self._out.values() for message in port.queue}
         return sorted(left)
 
-    def _task(self, rank, program):
+    def completed(self, rank):
+        """How many sends and receives the rank has behind it."""
+        return len(self._logs[rank]) // FIELDS
+
+    def spend(self, rank, seconds):
+        """Let `rank` be busy for that long before its next step; called from the rank's own code."""
+        self.now[rank] = self.now[rank] + seconds
+
+    # ---- what a rank calls ---------------------------------------------------------------------------------
+
+    def pair(self, rank):
+        """`(send, recv)` of a rank. The few lines that every message passes are written out here, for speed."""
+        now, log, links, asked = self.now, self._logs[rank], self._links[rank], self._asked
+        agenda, times, lines_at = self._agenda, self._times, self._lines_at
+        eager, plain, ours, other = self.network.eager, self._plain, self._lines == "ours", self._lines is True
+        sources = {}  # sender -> Link to this rank
+        seen = {}  # instruction -> (code, line): looking a line up is slow
+
         def send(x, dst):
-            self._send(rank, x, dst)
+            link = links.get(dst) or self._link(rank, dst)
+            line = 0
+            if ours:
+                frame = _getframe(1)
+                known = seen.get(frame.f_lasti)
+                line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+            elif other:
+                line = source.calling_line()
+            if x.__class__ is ndarray:
+                nbytes, payload = x.nbytes, x.copy()
+            else:
+                nbytes, payload = numbers_in(x), _copied(x)
+            if eager is not None and nbytes > eager:
+                return self._send_waiting(link, nbytes, payload, line)
+            time = now[rank]
+            log.extend((SEND, dst, line, nbytes, time, time))
+            if dst == rank:
+                link.arrived.append((time, payload, nbytes))
+                return
+            out = link.out
+            out.queue.append((link, time, nbytes, payload, len(log) - 2, None))
+            if len(out.queue) > 1:
+                return
+            if not plain:
+                return self._compete(out)
+            gate = link.gate  # from here on as in _compete and _schedule
+            if time < out.free:
+                time = out.free
+            heappush(gate.wanted, (time, rank, out))
+            if time < gate.free:
+                time = gate.free
+            if gate.due is None or time < gate.due:
+                gate.due = time
+                if time in agenda:
+                    agenda[time].append(gate)
+                else:
+                    agenda[time] = [gate]
+                    heappush(times, time)
 
         def recv(src):
-            return self._recv(rank, src)
+            link = sources.get(src)
+            if link is None:
+                link = sources[src] = self._link(src, rank)
+            line = 0
+            if ours:
+                frame = _getframe(1)
+                known = seen.get(frame.f_lasti)
+                line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+            elif other:
+                line = source.calling_line()
+            since, arrived = now[rank], link.arrived
+            if not arrived:
+                asked[rank], lines_at[rank] = src, line
+                if eager is not None:
+                    self._invite(link)
+                self._wait(rank)
+            end, payload, nbytes = arrived.popleft()
+            if end < since:
+                end = since
+            now[rank] = end
+            log.extend((RECV, src, line, nbytes, since, end))
+            return payload
+
+        return send, recv
+
+    def sendrecv(self, rank, x, dst, src, recv):
+        """Send to `dst` and receive from `src` with the rank's own `recv`: neither waits for the other."""
+        nbytes, eager = numbers_in(x), self.network.eager
+        line = source.calling_line() if self._lines else 0
+        if eager is None or nbytes <= eager:
+            receipt = None
+        else:
+            receipt = []
+        self._post(self._link(rank, dst), nbytes, _copied(x), line, receipt)
+        got = recv(src)
+        if receipt is not None:
+            self._await_receipt(rank, dst, receipt, line)
+        return got
+
+    def _send_waiting(self, link, nbytes, payload, line):
+        receipt = []
+        self._post(link, nbytes, payload, line, receipt)
+        self._await_receipt(link.src, link.dst, receipt, line)
+
+    def _post(self, link, nbytes, payload, line, receipt):
+        """Queue a message; `receipt` (a list) gets its end, when it is to wait for its receiver."""
+        time, log, queue = self.now[link.src], link.log, link.out.queue
+        log.extend((SEND, link.dst, line, nbytes, time, time))
+        if link.src != link.dst:
+            queue.append((link, time, nbytes, payload, len(log) - 2, receipt))
+            if len(queue) == 1:
+                self._compete(link.out)
+        elif receipt is None:
+            link.arrived.append((time, payload, nbytes))
+
+    def _await_receipt(self, rank, dst, receipt, line):
+        if not receipt:
+            self._offers[rank], self._lines_at[rank] = (dst, receipt), line
+            self._wait(rank)
+        if receipt[0] > self.now[rank]:
+            self.now[rank] = receipt[0]
+
+    # ---- ports ---------------------------------------------------------------------------------------------
+
+    def _link(self, src, dst):
+        link = self._links[src].get(dst) if 0 <= src < self.ranks else None
+        if link is not None:
+            return link
+        for peer, does in ((dst, f"rank {src} sends to"), (src, f"rank {dst} receives from")):
+            if not 0 <= peer < self.ranks:
+                raise ValueError(f"{does} rank {peer}: ranks are 0 to {self.ranks - 1}")
+        out = self._out.setdefault(self.network.port(src, dst), OutPort())
+        gate = self._in.setdefault(self.network.port(dst, src), InPort())
+        link = self._links[src][dst] = Link(src, dst, out, gate, self._logs[src])
+        return link
+
+    def _compete(self, out):
+        """Let the head of an out-queue compete for its receiver's in-port, if it may go at all by now."""
+        link, ready, *_, receipt = out.queue[0]
+        src, dst = link.src, link.dst
+        ready = max(ready, out.free)
+        if receipt is not None:
+            if self._asked[dst] != src:
+                return  # until the receiver asks: see _invite
+            ready = max(ready, self.now[dst])
+        if not self._plain:
+            ready = self._opens(link, ready)
+            if ready is None:
+                return
+        heappush(link.gate.wanted, (ready, src, out))
+        self._schedule(link.gate, ready)
+
+    def _schedule(self, gate, time):
+        """See to an in-port as soon as it is free from `time` on."""
+        time = max(time, gate.free)
+        if gate.due is None or time < gate.due:
+            gate.due = time
+            if time in self._agenda:
+                self._agenda[time].append(gate)
+            else:
+                self._agenda[time] = [gate]
+                heappush(self._times, time)
+
+    def _opens(self, link, time):
+        """The first moment from `time` on at which the network lets a message start; None while it does not."""
+        if link.dst in self.network.nat:
+            called = self._link(link.dst, link.src).called
+            if called is None:
+                return None  # until the receiver has called: see _start
+            time = max(time, called)
+        return self.network.opens(link.src, link.dst, time)
+
+    def _invite(self, link):
+        """The receiver asks: if the message at the head waits for that, it may now compete."""
+        queue = link.out.queue
+        if queue and queue[0][-1] is not None and queue[0][0] is link:
+            self._compete(link.out)
+
+    def _advance(self):
+        """Move the clock to the next moment at which in-ports are due, and start a transfer on each of them."""
+        time = heappop(self._times)
+        plain, costs, asked, wake = self._plain, self._costs, self._asked, self._runnable.append
+        due = self._agenda.pop(time)
+        for gate in due:
+            if gate.due != time:  # it was seen to earlier
+                continue
+            gate.due = None
+            _, src, out = heappop(gate.wanted)
+            if not plain:
+                self._start_if_open(gate, out, time)
+            else:
+                link, _, nbytes, payload, place, receipt = out.queue.popleft()
+                if nbytes not in costs:
+                    costs[nbytes] = self.network.seconds(src, link.dst, nbytes)
+                end = out.free = gate.free = time + costs[nbytes]
+                log = link.log
+                log[place], log[place + 1] = time, end
+                link.arrived.append((end, payload, nbytes))
+                dst = link.dst
+                if asked[dst] == src:
+                    asked[dst] = NOBODY
+                    wake(dst)
+                if receipt is not None:
+                    self._acknowledge(src, receipt, end)
+                if out.queue:
+                    self._compete(out)
+            if gate.wanted:
+                self._schedule(gate, gate.wanted[0][0])
+        if self._on_progress is not None:
+            self._count += len(due)
+            self._on_progress(self._count)
+
+    def _start_if_open(self, gate, out, time):
+        """As in _advance, where the network has more to say than alpha and beta."""
+        link = out.queue[0][0]
+        src, dst = link.src, link.dst
+        opens = self.network.opens(src, dst, time)
+        if opens != time:
+            if opens is not None:  # a window has closed while it waited for the port
+                heappush(gate.wanted, (opens, src, out))
+            return
+        _, _, nbytes, payload, place, receipt = out.queue.popleft()
+        end = out.free = gate.free = time + self.network.seconds(src, dst, nbytes, link.started)
+        link.started += 1
+        link.log[place], link.log[place + 1] = time, end
+        link.arrived.append((end, payload, nbytes))
+        if self._asked[dst] == src:
+            self._asked[dst] = NOBODY
+            self._runnable.append(dst)
+        if receipt is not None:
+            self._acknowledge(src, receipt, end)
+        if out.queue:
+            self._compete(out)
+        if link.called is None:
+            link.called = end
+            back = self._link(dst, src)
+            if src in self.network.nat and back.out.queue and back.out.queue[0][0] is back:
+                self._compete(back.out)
+
+    def _acknowledge(self, src, receipt, end):
+        receipt.append(end)
+        if self._offers[src] is not None and self._offers[src][1] is receipt:
+            self._offers[src] = None
+            self._runnable.append(src)
+
+    # ---- ranks ---------------------------------------------------------------------------------------------
+
+    def _task(self, rank, program):
+        send, recv = self.pair(rank)
 
         def task():
             try:
                 self._results[rank] = program(send, recv)
-            except GreenletExit:
-                return
+            except (GreenletExit, KeyboardInterrupt):
+                raise
             except BaseException as error:
-                raise RankFailed(rank) from error
-            self._done.add(rank)
+                failed = RankFailed(rank, self.completed(rank))
+                failed.__cause__ = error
+                self._failed.append(failed)
+            else:
+                self._done.add(rank)
 
         return task
 
-    def _step(self):
-        """Run all ranks that can run, then start one transfer; False when there is none."""
-        while self._runnable:
-            rank = self._runnable.popleft()
-            if self._on_switch:
-                self._on_switch(rank)
-            self._greenlets[rank].switch()
-        while self._heads:
-            start, since, src, port = heapq.heappop(self._heads)
-            message = self._queues[port][0]
-            ready = max(message.posted, self._free_out[port])
-            earliest = max(ready, self._free_in[self.network.port(message.dst, src)])
-            if earliest > start:  # the receiver's port was taken meanwhile: compete again from then on
-                heapq.heappush(self._heads, (earliest, since, src, port))
-                continue
-            self._transfer(message, port, start)
-            return True
-        return False
+    def _next(self):
+        """The task that runs next: transfers start until there is one; the hub when nothing can move."""
+        while not self._runnable:
+            if not self._times or self._over:
+                return self._hub
+            self._advance()
+        return self._give_floor(self._runnable.popleft())
 
-    def _transfer(self, message, port, start):
-        src, dst = message.src, message.dst
-        end = start + self.network.seconds(src, dst, message.nbytes)
-        self._queues[port].popleft()
-        self._free_out[port] = self._free_in[self.network.port(dst, src)] = end
-        message.event[4:] = start, end
-        self._arrived[src, dst].append((end, message.payload))
-        wait = self._waiting[dst]
-        if wait and wait.peer == src and not wait.sending:
-            self._wake(dst)
-        if message.waits:
-            self.now[src] = end
-            self._wake(src)
-        if self._queues[port]:
-            self._compete(port)
+    def _give_floor(self, rank):
+        if self._on_switch is not None:
+            self._on_switch(rank)
+        return self._tasks[rank]
 
-    def _compete(self, port):
-        """Let the head of an out-queue compete for its ports, if its receiver is ready for it."""
-        message = self._queues[port][0]
-        ready = max(message.posted, self._free_out[port])
-        if message.waits:
-            wait = self._waiting[message.dst]
-            if not (wait and wait.peer == message.src and not wait.sending):
-                return
-            ready = max(ready, self.now[message.dst])
-            message.posted = ready
-        start = max(ready, self._free_in[self.network.port(message.dst, message.src)])
-        heapq.heappush(self._heads, (start, ready, message.src, port))
+    def _wait(self, rank):
+        """Let others run until somebody wakes this rank."""
+        task = self._hub if self._starting else self._next()
+        if task is not self._tasks[rank]:
+            task.switch()
 
-    def _send(self, rank, x, dst):
-        if not 0 <= dst < self.ranks:
-            raise ValueError(f"rank {rank} sends to rank {dst}: ranks are 0 to {self.ranks - 1}")
-        nbytes, now, network = numbers_in(x), self.now[rank], self.network
-        event = [SEND, dst, calling_line() if self._lines else 0, nbytes, now, now]
-        self.events[rank].append(event)
-        if dst == rank:
-            self._arrived[rank, rank].append((now, _copied(x)))
-            return
-        waits = network.eager is not None and nbytes > network.eager
-        message = _Message(rank, dst, _copied(x), nbytes, now, event, waits)
-        port = network.port(rank, dst)
-        queue = self._queues[port]
-        queue.append(message)
-        if len(queue) == 1:
-            self._compete(port)
-        if waits:
-            self._block(Wait(rank, dst, True, event[2]))
+    def _end(self):
+        """Unwind the ranks that are left in a wait."""
+        self._over = True
+        self._runnable.clear()
+        for task in self._tasks:
+            if task and not task.dead:
+                task.throw(GreenletExit)
 
-    def _recv(self, rank, src):
-        if not 0 <= src < self.ranks:
-            raise ValueError(f"rank {rank} receives from rank {src}: ranks are 0 to {self.ranks - 1}")
-        line = calling_line() if self._lines else 0
-        asked, arrived = self.now[rank], self._arrived[src, rank]
-        if not arrived:
-            self._waiting[rank] = Wait(rank, src, False, line)
-            queue = self._queues[self.network.port(src, rank)]
-            if queue and queue[0].waits and queue[0].dst == rank:
-                self._compete(self.network.port(src, rank))
-            self._block(self._waiting[rank])
-        end, payload = arrived.popleft()
-        now = max(asked, end)
-        self.events[rank].append([RECV, src, line, numbers_in(payload), asked, now])
-        if self._adds and self._adds[rank][self._received[rank]]:
-            now = now + self.network.gamma * self.events[rank][-1][3]
-        self._received[rank] += 1
-        self.now[rank] = now
-        return payload
+    # ---- the end, when nothing can move --------------------------------------------------------------------
 
-    def _block(self, wait):
-        self._waiting[wait.rank] = wait
-        self._hub.switch()
+    def waits(self):
+        """Dict rank -> Wait of the ranks that wait."""
+        found = {}
+        for rank in range(self.ranks):
+            events, line = self.completed(rank), self._lines_at[rank]
+            if self._asked[rank] != NOBODY:
+                found[rank] = Wait(rank, self._asked[rank], False, line, events)
+            elif self._offers[rank] is not None:
+                found[rank] = Wait(rank, self._offers[rank][0], True, line, events - 1)
+        return found
 
-    def _wake(self, rank):
-        self._waiting[rank] = None
-        self._runnable.append(rank)
+    def _stuck(self, waits):
+        from ..rounds import clocks_of
 
-    def _stuck(self):
-        waits = {wait.rank: wait for wait in self._waiting if wait}
+        before = [self.events[rank][: waits[rank].events if rank in waits else None] for rank in range(self.ranks)]
+        clocks = clocks_of([[event[0] for event in mine] for mine in before], [[e[1] for e in mine] for mine in before])
+        waits = {rank: wait._replace(round=clocks[rank]) for rank, wait in waits.items()}
+        for wait in waits.values():
+            queue = self._link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.queue
+            why = queue and self._shut(queue[0][0])
+            if why:
+                return deadlock(waits, self._done, shut=(wait.rank, why))
         return deadlock(waits, self._done)
+
+    def _shut(self, link):
+        """Why a message cannot take this link, in words; None when it can."""
+        src, dst = link.src, link.dst
+        if (src, dst) in self.network.blocked:
+            return f"nothing that rank {src} sends reaches rank {dst} (network.blocked)"
+        if dst in self.network.nat and self._link(dst, src).called is None:
+            return f"rank {dst} is behind NAT and has not called rank {src} first (network.nat)"
+        if self.network.opens(src, dst, max(self.now)) is None:
+            return f"the way from rank {src} to rank {dst} is off for good (network.off)"
+        return None
+
+
+def _our_line(frame, seen):
+    """Line of the nearest frame that is neither the wire's nor around it; `seen` keeps it for a direct caller."""
+    caller = frame
+    while frame.f_code.co_filename in BETWEEN:
+        frame = frame.f_back
+    if frame is caller:
+        seen[frame.f_lasti] = frame.f_code, frame.f_lineno
+    return frame.f_lineno
 
 
 def _copied(x):
-    if isinstance(x, np.ndarray):
+    if isinstance(x, ndarray):
         return x.copy()
     if type(x) in (list, tuple):
         return [_copied(part) for part in x]
