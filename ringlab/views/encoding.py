@@ -124,19 +124,18 @@ def _values(values):
         return int(x) if x.is_integer() and abs(x) < 2**53 else x
 
     rows = [[plain(x) for x in row] for row in values]
-    return [row[0] if row and all(x == row[0] for x in row) else row for row in rows]
+    return [row[0] if len(set(row)) == 1 else row for row in rows]
 
 
 def _buffer_bytes(trace):
     """Bytes of one rank's buffer as they cross the wire, from the messages; None when they do not tell."""
-    sizes = {}
-    for event in trace.events:
-        chunks = event.chunks or ()
-        if len(set(chunks)) == trace.nchunks == len(chunks):
-            return event.nbytes
-        if len(chunks) == 1:
-            sizes[chunks[0]] = event.nbytes
-    return sum(sizes.values()) if len(sizes) == trace.nchunks else None
+    sizes = {frozenset(event.chunks): event.nbytes for event in trace.events if event.chunks}
+    covered, total = set(), 0
+    for chunks in sorted(sizes, key=len):
+        if not chunks & covered:
+            covered |= chunks
+            total += sizes[chunks]
+    return total if len(covered) == trace.nchunks else None
 
 
 def _failure(failure):
