@@ -6,12 +6,18 @@ instead of copying them, `name.postcondition` what holds at the end ("allreduce"
 """
 
 from .direct import direct_all_gather, direct_allreduce, direct_reduce_scatter
+from .double_tree import double_tree_allreduce
 from .doubling import doubling_allreduce
 from .halving import halving_allreduce
+from .hierarchical import hierarchical_allreduce, leader_allreduce
+from .in_network import nvls_allreduce, switch_allreduce
+from .parameter_server import parameter_server_allreduce
 from .pass_around import pass_around_allreduce
 from .ring import all_gather, reduce_scatter, ring_allreduce
 from .star import pipelined_star_allreduce, star_allreduce
+from .torus import torus_allreduce
 from .tree import broadcast, reduce, tree_allreduce
+from .two_way_ring import two_way_ring_allreduce
 
 # The all-reduces by their short names, as `rl.run("star")` takes them
 ALGORITHMS = {
@@ -23,6 +29,14 @@ ALGORITHMS = {
     "doubling": doubling_allreduce,
     "halving": halving_allreduce,
     "direct": direct_allreduce,
+    "two_way_ring": two_way_ring_allreduce,
+    "torus": torus_allreduce,
+    "hierarchical": hierarchical_allreduce,
+    "leader": leader_allreduce,
+    "double_tree": double_tree_allreduce,
+    "parameter_server": parameter_server_allreduce,
+    "switch": switch_allreduce,
+    "nvls": nvls_allreduce,
 }
 
 __all__ = [
@@ -32,13 +46,21 @@ __all__ = [
     "direct_all_gather",
     "direct_allreduce",
     "direct_reduce_scatter",
+    "double_tree_allreduce",
     "doubling_allreduce",
     "halving_allreduce",
+    "hierarchical_allreduce",
+    "leader_allreduce",
+    "nvls_allreduce",
+    "parameter_server_allreduce",
     "pass_around_allreduce",
     "pipelined_star_allreduce",
     "reduce",
     "reduce_scatter",
     "ring_allreduce",
     "star_allreduce",
+    "switch_allreduce",
+    "torus_allreduce",
     "tree_allreduce",
+    "two_way_ring_allreduce",
 ]
