@@ -43,6 +43,7 @@ class Endpoint:
         self._messages = self._exchange or wire
         self._casting, self._adder, self._mode = casting, adder, mode
         self._ranks = ranks
+        self.doing = "no collective"  # in words: the collective that is running, or was last
         self.tag = 0  # fingerprint of the collective that is running, carried by each of its messages
         self.events = self.sends = 0
         self.can_lend = wire.can_lend
@@ -86,7 +87,7 @@ class Endpoint:
         x, tag = self._messages.recv(src)
         block.state[PHASE] = RUNNING
         if tag != self.tag:
-            raise TagMismatch(src, tag)
+            raise TagMismatch(src, tag, f"rank {self._wire.rank} is in {self.doing}")
         block.add_event(RECV, src, line, plain.numbers_in(x), start, time.perf_counter_ns())
         self.events += 1
         if self._casting is not None:
@@ -157,8 +158,8 @@ class TagMismatch(Exception):
 
     verdict = "MISMATCH"
 
-    def __init__(self, src, tag):
-        super().__init__(f"rank {src} is in another collective")
+    def __init__(self, src, tag, doing):
+        super().__init__(f"{doing}; rank {src} is in another")
         self.src, self.tag = src, tag
 
 
