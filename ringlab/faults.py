@@ -4,6 +4,7 @@ Each strikes once, as the rank is about to act in that round (or in the first la
 sent before is on its way by then, so that a run with a fault repeats.
 """
 
+import copy
 import os
 import signal
 import time
@@ -12,18 +13,32 @@ from .verdicts import BadInput
 
 
 class Fault:
-    """What happens to rank `rank` as it enters round `round`: `name` for the repr, `strike()` on the rank itself."""
+    """What happens to rank `rank` as it enters round `round`: `name` for the repr, `strike(clock)` on the rank itself.
+
+    `at(place)` narrows where: "send" (before it sends), "sent" (as soon as send has returned, while a large message is
+    still on its way), "recv" (before it receives).
+    """
+
+    place = "any"
 
     def __init__(self, name, rank, round, strike, **arguments):
         for what, value in (("rank", rank), ("round", round)):
             if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
                 raise BadInput(f"{name}({what}={value!r}): no such {what}", "use a whole number from 0 up")
         self.name, self.rank, self.round = name, rank, round
-        self._strike, self._arguments = strike, arguments
+        self.strike, self._arguments = strike, arguments
 
     def __repr__(self):
         shown = {"rank": self.rank, "round": self.round, **self._arguments}
         return f"{self.name}({', '.join(f'{key}={value!r}' for key, value in shown.items())})"
+
+    def at(self, place):
+        """The same fault at one place of the round."""
+        if place not in ("any", "send", "sent", "recv"):
+            raise BadInput(f"place {place!r} is not known", "use send, sent or recv")
+        narrowed = copy.copy(self)
+        narrowed.place = place
+        return narrowed
 
     def wrap(self, rank, send, recv, clock):
         """The pair for one rank. `clock` gives the rank's round and hands over what it has sent so far."""
@@ -31,19 +46,21 @@ class Fault:
             return send, recv
         struck = False
 
-        def strike_if_due():
+        def strike_if_due(place):
             nonlocal struck
-            if not struck and clock.round() >= self.round:
+            if not struck and clock.round() >= self.round and self.place in ("any", place):
                 struck = True
-                clock.flush()
-                self._strike(**self._arguments)
+                if place != "sent":
+                    clock.flush()
+                self.strike(clock, **self._arguments)
 
         def send_or_strike(x, dst):
-            strike_if_due()
+            strike_if_due("send")
             send(x, dst)
+            strike_if_due("sent")
 
         def recv_or_strike(src):
-            strike_if_due()
+            strike_if_due("recv")
             return recv(src)
 
         return send_or_strike, recv_or_strike
@@ -96,30 +113,57 @@ def exhaust(rank, round):
     return Fault("exhaust", rank, round, _exhaust)
 
 
-def _kill(number):
+def drop(rank, round):
+    """The next message that rank `rank` sends is lost."""
+    return Fault("drop", rank, round, _tamper, how="drop").at("send")
+
+
+def duplicate(rank, round):
+    """The next message that rank `rank` sends goes out twice."""
+    return Fault("duplicate", rank, round, _tamper, how="duplicate").at("send")
+
+
+def truncate(rank, round):
+    """The next message that rank `rank` sends loses its last byte."""
+    return Fault("truncate", rank, round, _tamper, how="truncate").at("send")
+
+
+def _tamper(clock, how):
+    clock.tamper(TAMPERED[how])
+
+
+def _cut(frame):
+    data = b"".join(bytes(part) for part in frame)
+    return [data[:-1]]
+
+
+TAMPERED = {"drop": lambda frame: [], "duplicate": lambda frame: frame + frame, "truncate": _cut}
+
+
+def _kill(clock, number):
     os.kill(os.getpid(), number)
 
 
-def _pause(seconds):
+def _pause(clock, seconds):
     time.sleep(seconds)
 
 
-def _raise(text):
+def _raise(clock, text):
     raise RuntimeError(text)
 
 
-def _leave(code):
+def _leave(clock, code):
     os._exit(code)
 
 
-def _loop():
+def _loop(clock):
     while True:
         pass
 
 
-def _grip():
+def _grip(clock):
     (1 << 300_000_000) ** 3  # minutes of long multiplication
 
 
-def _exhaust():
+def _exhaust(clock):
     bytearray(1 << 46)

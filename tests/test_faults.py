@@ -67,3 +67,35 @@ def test_a_fault_says_what_it_is_and_refuses_nonsense():
         faults.stop(0, 1.5)
     with pytest.raises(verdicts.BadInput, match="no time"):
         faults.delay(0, 0, -1)
+
+
+@pytest.mark.parametrize("round", [0, 2])
+@pytest.mark.parametrize("name", ["drop", "truncate", "duplicate"])
+def test_frames_that_do_not_arrive_as_they_were_sent(name, round):
+    says = {"drop": "was lost", "truncate": "was cut short", "duplicate": "came twice"}[name]
+    with pytest.raises(verdicts.BadFrame, match=f"a message from rank 1 to rank 2 {says}"):
+        rl.run("ring", wraps=[getattr(faults, name)(1, round)])
+
+
+@pytest.mark.parametrize("name", ["drop", "truncate"])
+def test_a_last_frame_that_is_lost_does_not_hang(name):
+    with pytest.raises(verdicts.BadFrame, match="a message from rank 1 to rank 2 never came, or not all of it"):
+        rl.run("ring", wraps=[getattr(faults, name)(1, 5)], timeout=0.5)
+
+
+def test_a_last_frame_that_comes_twice_harms_nobody():
+    assert rl.run("ring", wraps=[faults.duplicate(1, 5)]).outputs[2].tolist() == [1111] * 8
+    assert rl.run("ring").outputs[2].tolist() == [1111] * 8
+
+
+@pytest.mark.parametrize("place", ["send", "sent", "recv"])
+def test_a_death_at_each_place_of_a_round_even_inside_a_large_message(place):
+    big = [[float(rank)] * 300_000 for rank in range(2)]
+    with pytest.raises(verdicts.RankKilled, match="rank 1 was killed by signal 9"):
+        rl.run("ring", big, wraps=[faults.crash(1, 1).at(place)])
+    assert rl.run("ring", big).verdict is None
+
+
+def test_there_are_three_places():
+    with pytest.raises(verdicts.BadInput, match="place 'lunch' is not known"):
+        faults.crash(0, 0).at("lunch")
