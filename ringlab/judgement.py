@@ -2,7 +2,11 @@
 
 import numpy as np
 
+from .dtypes import format_of, is_float
+from .remarks import on_rounding
 from .verdicts import WrongResult
+
+REDUCE = {"sum": np.add, "mean": np.add, "max": np.maximum, "min": np.minimum}
 
 PROMISES = {
     "allreduce": "every rank holds the {op}",
@@ -13,20 +17,24 @@ PROMISES = {
 }
 
 
-def judge_outputs(function, buffers, flat, op, probe, outputs):
+def judge_outputs(function, buffers, flat, op, probe, wire_dtype=None):
     """(words, None or WrongResult): the flat results against what `function` promises.
 
-    buffers: per rank the flat input in the dtype of the sum.  flat: per rank what came back.
-    Integers must be exact; floats may be off by (P - 1) u sum|x| for every order of adding (Higham, Accuracy and
-    Stability of Numerical Algorithms, section 4.2), doubled for the reference's own rounding.
+    buffers: per rank the flat input in the dtype of the sum.  flat: per rank what came back.  wire_dtype: the dtype
+    of the messages.  Integers must be exact; floats may be off by (P - 1) u sum|x| for every order of adding (Higham,
+    Accuracy and Stability of Numerical Algorithms, section 4.2), doubled for the reference's own rounding, and by as
+    much again for the wire's dtype. Where that allows a visible error, the words say how large it is.
     """
     promise = getattr(function, "postcondition", "allreduce")
     if promise != "allreduce":
         return _judge_part(promise, probe, op)
-    reference, tolerance = expected(buffers, op)
+    wire_dtype = wire_dtype or buffers[0].dtype
+    reference, weight, tolerance = expected(buffers, op, wire_dtype)
     wrong = [rank for rank, mine in enumerate(flat) if not same(mine, reference, tolerance)]
     if not wrong:
-        return PROMISES["allreduce"].format(op=op), None
+        words = PROMISES["allreduce"].format(op=op)
+        off = on_rounding(flat, reference, weight, buffers[0].dtype, wire_dtype)
+        return (f"{words}, {off}" if off else words), None
     words = _words(buffers, flat, probe)
     rank, index = wrong[0], first_difference(flat[wrong[0]], reference, tolerance)
     if index is None:
@@ -36,23 +44,26 @@ def judge_outputs(function, buffers, flat, op, probe, outputs):
     return words, WrongResult(lines[0], words, rank=rank)
 
 
-def expected(buffers, op):
-    """(reference, tolerance per element) of reducing the flat buffers; tolerance None where exactness is due."""
+def expected(buffers, op, wire_dtype):
+    """(reference, sum|x|, tolerance) per element of reducing the flat buffers; the last two None for exact results."""
     dtype = buffers[0].dtype
-    if op in ("max", "min"):
-        return (np.maximum if op == "max" else np.minimum).reduce(buffers), None
-    if dtype.kind not in "fc":
-        total = buffers[0].copy()
+    exact = not is_float(dtype) and dtype.kind != "c"
+    narrow = wire_dtype != dtype
+    if exact or (op in ("max", "min") and not narrow):
+        reduced = buffers[0].copy()
         for buffer in buffers[1:]:
-            total += buffer
-        return total, None
+            REDUCE[op](reduced, buffer, out=reduced)
+        return reduced, None, None
     wide = np.result_type(dtype, np.float64)
-    total, weight = np.zeros(buffers[0].shape, wide), np.zeros(buffers[0].shape)
+    total, weight = buffers[0].astype(wide), np.abs(buffers[0]).astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
-        for buffer in buffers:
-            total += buffer
+        for buffer in buffers[1:]:
+            REDUCE[op](total, buffer, out=total)
             weight += np.abs(buffer)
-        return total, 2 * len(buffers) * np.finfo(dtype).eps * weight
+        tolerance = 4 * len(buffers) * format_of(dtype).u * weight
+        if narrow:
+            tolerance += 4 * len(buffers) * (format_of(wire_dtype).u * weight + format_of(wire_dtype).smallest)
+    return total, weight, tolerance
 
 
 def same(mine, reference, tolerance):
@@ -67,7 +78,7 @@ def first_difference(mine, reference, tolerance):
     with np.errstate(invalid="ignore", over="ignore"):
         equal = (mine == reference) | ((mine != mine) & (reference != reference))
         if tolerance is not None:
-            equal |= np.abs(mine - reference) <= tolerance
+            equal |= np.abs(mine - reference) <= tolerance  # the reference is wide, so this is too
     (where,) = np.nonzero(~equal)
     return int(where[0]) if len(where) else None
 
@@ -75,7 +86,7 @@ def first_difference(mine, reference, tolerance):
 def _words(buffers, flat, probe):
     """What can be said of a wrong all-reduce in a few words."""
     ranks = len(flat)
-    agree = all(np.array_equal(mine, flat[0], equal_nan=mine.dtype.kind in "fc") for mine in flat)
+    agree = all(np.array_equal(mine, flat[0], equal_nan=mine.dtype.kind not in "iu") for mine in flat)
     final = probe["final"] if probe else None
     if final is None or any(row is None or len(row) != ranks for row in final):
         return "ranks agree on a wrong result" if agree else "ranks differ"

@@ -45,7 +45,8 @@ def pins_for(python):
 
 def test_environment_yml_has_the_names_and_ranges_of_pyproject():
     conda = [line for line in CONDA["dependencies"] if isinstance(line, str)]
-    packages = {need.name: need.specifier for need in map(Requirement, conda[1:]) if need.name != "pip"}
+    needs = [need for need in map(Requirement, conda[1:]) if need.name != "pip"]
+    packages = {canonicalize_name(need.name): need.specifier for need in needs}
     assert packages == {name: need.specifier for name, need in dependencies().items()}
 
 

@@ -1,6 +1,7 @@
 """Generated inputs: any shape, layout, dtype and number of ranks, between real processes."""
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -41,6 +42,7 @@ def reduced(inputs, op):
     return total
 
 
+@pytest.mark.filterwarnings("ignore::ringlab.remarks.WrappedAround")
 @settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     seed=st.integers(0, 2**32 - 1),

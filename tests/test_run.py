@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ringlab as rl
+from ringlab.remarks import LowPrecision, Overflow
 from ringlab.verdicts import BadInput, Mismatch, WrongResult
 
 
@@ -94,7 +95,8 @@ def test_half_precision_is_summed_and_sent_in_single():
     run = rl.run("ring", [np.full(8, 30000, np.float16)] * 4, op="mean")
     assert run.outputs[0].tolist() == [30000] * 8
     assert sum(run.sent) == 24 * 2 * 4
-    naive = rl.run("ring", [np.full(8, 30000, np.float16)] * 4, op="mean", accumulate="float16", timeout=5)
+    with pytest.warns(Overflow, match="accumulate='float32'"), pytest.warns(LowPrecision):
+        naive = rl.run("ring", [np.full(8, 30000, np.float16)] * 4, op="mean", accumulate="float16", timeout=5)
     assert np.isinf(naive.outputs[0]).all()
 
 
