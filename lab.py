@@ -175,7 +175,10 @@ def ensure(extra, wheels):
     started = time.time()
     if shutil.disk_usage(HERE).free < DISK:
         raise full_disk()
-    print("Setting up the lab in .venv: once, about half a minute and 80 MB from the network.")
+    if is_ready(""):
+        print("Adding what the tests need to .venv.")
+    else:
+        print("Setting up the lab in .venv, once%s." % ("" if wheels else ": 80 MB to fetch, a minute or less"))
     make_venv()
     install(["setuptools"], wheels, "Preparing")
     target = ".[%s]" % extra if extra else "."
@@ -238,7 +241,7 @@ def pip(words, title):
         line = raw.decode("utf-8", "replace")
         said.append(line)
         packages += line.startswith("Collecting ")
-        if line.startswith("Installing collected packages:"):
+        if line.startswith("Installing collected packages:") and "," in line:
             note = "unpacking %d packages, the longest part" % (line.count(",") + 1)
         elif packages and line.startswith("Collecting ") and (live or packages % 25 == 0):
             note = "%d packages" % packages
