@@ -27,31 +27,47 @@ def start(layers=LAYERS, seed=0):
 
 def scores(params, images):
     """(n, 10) scores of `images` (n, 64); the largest of a row is the answer."""
-    return _layers(params, images)[-1]
+    return forward(len(params) // 2, pairs(params), images)[-1]
 
 
 def gradients(params, images, labels):
     """The gradient of the mean loss over these images, one array per parameter."""
-    values = _layers(params, images)
-    slope = softmax(values[-1])
-    slope[np.arange(len(labels)), labels] -= 1
-    slope /= len(labels)
+    layers, layer = len(params) // 2, pairs(params)
     found = []
-    for layer in reversed(range(len(params) // 2)):
-        found = [values[layer].T @ slope, slope.sum(axis=0), *found]
-        if layer:
-            slope = (slope @ params[2 * layer].T) * (values[layer] > 0)
+    for _, weights, bias in backward(layers, layer, forward(layers, layer, images), labels):
+        found = [weights, bias, *found]
     return found
 
 
-def _layers(params, images):
-    """What enters the first layer, and what leaves each one."""
+def pairs(params):
+    """A function: the number of a layer to its (weights, bias)."""
+    return lambda number: (params[2 * number], params[2 * number + 1])
+
+
+def forward(layers, layer, images):
+    """What enters the first of `layers` layers, and what leaves each one. layer(number): its (weights, bias)."""
     values = [images]
-    for weights, bias in zip(params[::2], params[1::2]):
-        if len(values) > 1:
+    for number in range(layers):
+        if number:
             values[-1] = np.maximum(values[-1], 0)
+        weights, bias = layer(number)
         values.append(values[-1] @ weights + bias)
     return values
+
+
+def backward(layers, layer, values, labels):
+    """Yields (number of the layer, gradient of its weights, of its bias), from the last layer to the first.
+
+    values: what `forward` gave.  layer: asked once for each layer, when its turn comes.
+    """
+    slope = softmax(values[-1])
+    slope[np.arange(len(labels)), labels] -= 1
+    slope /= len(labels)
+    for number in reversed(range(layers)):
+        weights, _ = layer(number)
+        yield number, values[number].T @ slope, slope.sum(axis=0)
+        if number:
+            slope = (slope @ weights.T) * (values[number] > 0)
 
 
 def softmax(rows):
