@@ -4,9 +4,9 @@ import zlib
 
 import numpy as np
 
-from . import algorithms
+from . import algorithms, source
 from .chunks import ADDERS, Chunks
-from .reduction import accumulate_dtype, buffer_of, check_array, check_op, result_of
+from .reduction import accumulate_dtype, check_array, check_op, result_dtype, result_of
 from .verdicts import BadInput
 
 
@@ -14,7 +14,8 @@ class Comm:
     """Rank `rank` of `size`: messages to any other rank, and collectives that all ranks call in the same order.
 
     `send(x, dst)` and `recv(src)` take plain data: None, numbers, text, bytes, arrays, and lists, tuples, dicts of
-    these.
+    these; `sendrecv(x, dst, src)` does both at once.  `empty(shape, dtype)` gives an array that the shared-memory wire
+    can lend as it is.
     """
 
     def __init__(self, rank, size, endpoint):
@@ -22,13 +23,24 @@ class Comm:
         self.send, self.recv = endpoint.send, endpoint.recv
         self._endpoint = endpoint
         self._calls = 0
+        self._staging = np.empty(0, np.uint8)
 
     def __repr__(self):
         return f"Comm(rank={self.rank}, size={self.size})"
 
-    def allreduce(self, x, op="sum", algorithm="ring"):
+    def sendrecv(self, x, dst, src):
+        """Send `x` to rank `dst` and return the next message from rank `src`; neither waits for the other."""
+        return self._endpoint.sendrecv(x, dst, src)
+
+    def empty(self, shape, dtype=float):
+        """A new array, not initialised: on wire="shm" one that need not be copied before it is lent."""
+        return self._endpoint.empty(shape, dtype)
+
+    def allreduce(self, x, op="sum", algorithm="ring", out=None, name=""):
         """The sum (mean, max, min) of all ranks' `x`: a new array of the same shape and dtype.
 
+        out: the array that gets the result instead and is returned; `x` itself will do.  name: what is reduced, in
+        words; ranks that reduce things of different names at the same time are found, even when shapes are equal.
         algorithm: a name from `rl.ALGORITHMS` or any function `f(chunks, rank, send, recv)`. Every message carries
         the call's number, operation, shape and dtype, so a rank that calls something else is found before its data
         are added (MISMATCH).
@@ -37,19 +49,60 @@ class Comm:
         function = algorithms.ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
         if function is None:
             raise BadInput(f"algorithm {algorithm!r} is not known", f"use one of {', '.join(algorithms.ALGORITHMS)}")
-        buffer = buffer_of(array, accumulate_dtype(array.dtype, check_op(op)))
-        adder = ADDERS[op]
+        dtype = accumulate_dtype(array.dtype, check_op(op))
+        final = result_dtype(array.dtype, dtype, False, op)
+        if out is not None:
+            _check_out(out, array.shape, final, self.rank)
+        adder, lends = ADDERS[op], self._endpoint.can_lend and source.lends(function)
+        buffer = self._working_buffer(array, dtype, out, lends)
         chunks = Chunks(buffer.view(adder), self.size)
 
         def recv(src):
             return _viewed(self.recv(src), adder)
 
-        self._enter(f"{op} of {array.dtype} {array.shape}")
+        self._enter(f"{op} of {array.dtype} {array.shape}", name)
+        self._endpoint.lend(lends)
         try:
             function(chunks, self.rank, self.send, recv if adder is not np.ndarray else self.recv)
+            self._endpoint.settle()
+        finally:
+            self._endpoint.lend(False)
+            self._endpoint.tag = 0
+        result = result_of(buffer, array.shape, final, op, self.size)
+        if out is None:
+            return result.copy() if lends and result.base is not None else result  # the staging memory is used again
+        if result.base is not buffer.base or buffer.base is not out:
+            np.copyto(out, result)
+        return out
+
+    def own(self, array):
+        """The part of the vector `array` that is this rank's after `reduce_scatter`: a view. Part rank + 1, mod size."""
+        return Chunks(array, self.size)[(self.rank + 1) % self.size]
+
+    def reduce_scatter(self, x, name=""):
+        """This rank's part of the sum of all ranks' vectors `x`: a new array, in length `own(x)`. The first half of a ring.
+
+        The additions are those of `allreduce(x)` by the ring, in the same order.
+        """
+        array = check_array(x, self.rank).reshape(-1)
+        buffer = np.array(array, dtype=accumulate_dtype(array.dtype), copy=True)
+        self._enter(f"reduce_scatter of {array.dtype} {array.shape}", name)
+        try:
+            algorithms.reduce_scatter(Chunks(buffer, self.size), self.rank, self.send, self.recv)
         finally:
             self._endpoint.tag = 0
-        return result_of(buffer, array.shape, array.dtype, op, self.size)
+        return self.own(buffer).astype(array.dtype)
+
+    def all_gather(self, part, name=""):
+        """The vector whose parts the ranks bring, each the one that is its own: the other half of a ring."""
+        part = check_array(part, self.rank).reshape(-1)
+        parts = [part] * self.size
+        self._enter(f"all_gather of {part.dtype}", name)
+        try:
+            algorithms.all_gather(parts, self.rank, self.send, self.recv)
+        finally:
+            self._endpoint.tag = 0
+        return np.concatenate(parts)
 
     def barrier(self):
         """Return when every rank has come here: ceil(log2 P) rounds of empty messages."""
@@ -63,10 +116,37 @@ class Comm:
         finally:
             self._endpoint.tag = 0
 
-    def _enter(self, what):
+    def _working_buffer(self, array, dtype, out, lends):
+        """The numbers of `array` as a flat buffer for the algorithm to work in: in `out` itself where that will do."""
+        if out is not None and out.dtype == dtype and out.flags.c_contiguous:
+            if not lends or self._endpoint.lendable(out):
+                if out is not array:
+                    np.copyto(out, array)
+                return out.reshape(-1)
+        if lends:
+            nbytes = array.size * dtype.itemsize
+            if self._staging.nbytes < nbytes:
+                self._staging = np.empty(0, np.uint8)  # give it back before taking more
+                self._staging = self._endpoint.empty(nbytes, np.uint8)
+            buffer = self._staging[:nbytes].view(dtype)
+        else:
+            buffer = np.empty(array.size, dtype)
+        np.copyto(buffer.reshape(array.shape), array, casting="unsafe")
+        return buffer
+
+    def _enter(self, what, name=""):
         self._calls += 1
-        self._endpoint.doing = f"collective {self._calls}: {what}"
+        self._endpoint.doing = f"its collective {self._calls}, {name + ': ' if name else ''}{what}"
         self._endpoint.tag = zlib.crc32(self._endpoint.doing.encode()) | 1
+
+
+def _check_out(out, shape, dtype, rank):
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
+        raise BadInput(
+            f"out= of rank {rank} cannot take the result",
+            f"give an array of shape {shape} and dtype {dtype} that may be written to",
+            rank=rank,
+        )
 
 
 def _viewed(x, adder):

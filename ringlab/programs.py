@@ -1,42 +1,71 @@
 """`rl.launch`: any program on every rank."""
 
+import functools
+
 from . import trace as traces
+from .network import of
 from .reports import Story
-from .runs import MODES, check_options, to_program
+from .runs import MODES, check_count, check_options, emulation, to_program
+from .sandbox import launch_virtual
 from .ship import ship
-from .source import file_of, name_of
+from .source import name_of
 from .supervise import Supervisor
 from .verdicts import BadInput
-from .world import check_ranks, shared_world
+from .world import shared_world
 
 
 class Returned(list):
     """The list of what each rank returned, with `.trace` and `.seconds` of the run."""
 
-    def __init__(self, values, trace, seconds):
+    def __init__(self, values, seconds, name, programs, dropped=0):
         super().__init__(values)
-        self.trace, self.seconds = trace, seconds
+        self.seconds = seconds
+        self._name, self._programs, self._dropped = name, programs, dropped
+
+    @functools.cached_property
+    def trace(self):
+        """The Trace of this run; BadInput when it made more events than one holds."""
+        if self._dropped:
+            raise BadInput(
+                f"this program made {self._dropped} more events than a trace holds", "look at one with fewer messages"
+            )
+        return traces.build(None, self._programs(), algorithm=self._name)
 
 
-def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None):
+def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None):
     """Run `program(comm, *args)` on every rank; the list of what each returned, in rank order.
 
     comm: `ringlab.comm.Comm`, with rank, size, send, recv, allreduce, barrier. A program may return None, numbers,
     text, bytes, arrays, and lists, tuples, dicts of these. timeout: longest time in seconds that a rank which others
-    wait for may show no event. Raises a `ringlab.verdicts.RinglabError` when a rank fails.
+    wait for may show no event. network, eager: a network, emulated on real wires, and above how many bytes a send
+    waits for its receiver, as for `rl.run`. Raises a `ringlab.verdicts.RinglabError` when a rank fails.
     """
     if not callable(program):
         raise BadInput(f"program is a {type(program).__name__}, not a function", "give f(comm)")
-    ranks = check_ranks(ranks)
+    ranks = check_count(ranks, virtual=wire == "virtual")
     check_options(wire, timeout)
     if wire == "virtual":
-        raise BadInput("launch needs real processes", "use wire='pipe'")
+        network = of(network, eager).check(ranks)
+        returned, programs, seconds = launch_virtual(program, args, ranks, network, timeout, world)
+        return Returned(returned, seconds, name_of(program), lambda: programs)
     world = world or shared_world(ranks)
     command = {"do": "launch", "function": ship((program, tuple(args))), "ranks": ranks, "mode": MODES[wire]}
-    supervisor = Supervisor(world, ranks, timeout, Story(None, file_of(program)))
-    replies, _ = supervisor.call([command] * ranks)
+    command |= emulation(network, eager, ranks)
+    supervisor = Supervisor(world, ranks, timeout, Story(None, function=program))
+
+    def commands(world):
+        if wire == "shm":
+            world.arena.make_room(ranks, 0)
+        return [command] * ranks
+
+    replies, _ = supervisor.call(commands)
     begin = min(reply["start"] for reply in replies)
-    programs = [to_program(events, begin) for events, _ in supervisor.events]
-    trace = traces.build(None, programs, algorithm=name_of(program))
     seconds = max(reply["end"] - reply["start"] for reply in replies) / 1e9
-    return Returned([reply["value"] for reply in replies], trace, seconds)
+    events, dropped = zip(*supervisor.events, strict=True)
+    return Returned(
+        [reply["value"] for reply in replies],
+        seconds,
+        name_of(program),
+        lambda: [to_program(mine, begin) for mine in events],
+        sum(dropped),
+    )

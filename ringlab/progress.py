@@ -38,5 +38,7 @@ class Progress:
         if self._bar is None:
             from tqdm.auto import tqdm  # a widget in Jupyter, text in a terminal
 
-            self._bar = tqdm(desc=self._what, total=self._total, unit=f" {self._unit}", leave=False)
+            self._bar = tqdm(
+                desc=self._what, total=self._total, initial=count, unit=f" {self._unit}", leave=False, mininterval=EVERY
+            )
         self._bar.update(count - self._bar.n)

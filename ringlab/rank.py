@@ -265,24 +265,34 @@ def _play_probe(rank, call, wire, block):
 
 def _play_virtual(rank, call, wire, block):
     """All ranks of a virtual run, in this one process."""
-    from .sandbox import pack
     from .simulate import simulate
-    from .verdicts import Deadlock
-    from .wires.virtual import RankFailed
 
     function, network, wraps = load(call["function"])
     options = {key: call[key] for key in ("buffers", "op", "wire_dtype", "adopt", "starts")}
+    return lambda: _virtually(block, simulate, function, network=network, wraps=wraps, **options)
 
-    def play():
-        sys.stdout = sys.stderr = _PrinterForAll(block)
-        note = _noting(block)
-        try:
-            returned, virtual = simulate(function, network=network, wraps=wraps, on_switch=note, watch=note, **options)
-        except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
-            return {"failed": describe_exception(error)}
-        return returned, [pack(program) for program in virtual.events], max(virtual.now)
 
-    return play
+def _play_virtual_launch(rank, call, wire, block):
+    """All ranks of any program, in this one process."""
+    from .simulate import simulate_program
+
+    program, network, args = load(call["function"])
+    return lambda: _virtually(block, simulate_program, program, args, call["ranks"], network)
+
+
+def _virtually(block, simulation, *args, **options):
+    """What a simulation returned, its events and its virtual seconds; or, as plain data, how it failed."""
+    from .sandbox import pack
+    from .verdicts import Deadlock
+    from .wires.virtual import RankFailed
+
+    sys.stdout = sys.stderr = _PrinterForAll(block)
+    note = _noting(block)
+    try:
+        returned, virtual = simulation(*args, on_switch=note, watch=note, **options)
+    except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
+        return {"failed": describe_exception(error)}
+    return returned, [pack(program) for program in virtual.events], max(virtual.now)
 
 
 def _play_judge(rank, call, wire, block):
@@ -319,5 +329,6 @@ PLAYS = {
     "launch": _play_launch,
     "probe": _play_probe,
     "virtual": _play_virtual,
+    "virtual-launch": _play_virtual_launch,
     "judge": _play_judge,
 }

@@ -33,6 +33,11 @@ class Story:
             return None
         return sum(kind != RECV for mine in self.probe["kinds"] for kind in mine)
 
+    @property
+    def events(self):
+        """How many sends and receives there will be in all; None when unknown."""
+        return None if self.probe is None else sum(map(len, self.probe["kinds"]))
+
     def code(self, line):
         """The text of a source line of the function; "" when it is not to be had."""
         known = dict(source.source_of(self.function) or ()) if self.function is not None else {}

@@ -30,9 +30,20 @@ def run_virtual(function, buffers, network, probe, timeout, wraps=(), world=None
         **options,
     }
     supervisor = Supervisor(world or shared_world(1), 1, timeout, story, virtual=len(buffers))
+    return _there(supervisor, command)
+
+
+def launch_virtual(program, args, ranks, network, timeout, world=None):
+    """The same for `program(comm, *args)` on every rank."""
+    command = {"do": "virtual-launch", "function": ship((program, network, tuple(args))), "ranks": ranks}
+    story = reports.Story(None, function=program)
+    return _there(Supervisor(world or shared_world(1), 1, timeout, story, virtual=ranks), command)
+
+
+def _there(supervisor, command):
     (reply,), _ = supervisor.call([command])
     if isinstance(reply["value"], dict):
-        raise reports.failed(reply["value"]["failed"], story, supervisor.seconds)
+        raise reports.failed(reply["value"]["failed"], supervisor.story, supervisor.seconds)
     returned, packed, seconds = reply["value"]
     return returned, [unpack(program) for program in packed], seconds
 

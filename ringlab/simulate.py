@@ -1,12 +1,14 @@
-"""One all-reduce on the virtual wire: real arithmetic on real arrays, simulated time."""
+"""One all-reduce, or any program, on the virtual wire: real arithmetic on real arrays, simulated time."""
 
 import numpy as np
 
 from .chunks import ADDERS, Chunks
+from .comm import Comm
 from .dtypes import quiet
 from .rank import returned_buffer
 from .wires.casting import Casting
 from .wires.virtual import VirtualWire
+from .wires.virtual_endpoint import VirtualEndpoint
 
 ADDITIONS = (np.add, np.maximum, np.minimum)  # what `+` means under the four operations
 
@@ -44,6 +46,21 @@ def simulate(
     with quiet():
         returned = wire.run([program(rank, buffer) for rank, buffer in enumerate(buffers)])
     return returned, wire
+
+
+def simulate_program(program, args, ranks, network, watch=None, **wire_options):
+    """(what each rank returned, the VirtualWire after the run) of `program(comm, *args)` on every rank."""
+    wire, tags = VirtualWire(ranks, network, **wire_options), VirtualEndpoint.tags()
+
+    def play(rank):
+        def on_this_rank(send, recv):
+            if watch is not None:
+                send, recv = _watched(send, recv, lambda: watch(rank, wire.completed(rank)))
+            return program(Comm(rank, ranks, VirtualEndpoint(wire, rank, send, recv, tags)), *args)
+
+        return on_this_rank
+
+    return wire.run([play(rank) for rank in range(ranks)]), wire
 
 
 class Clock:

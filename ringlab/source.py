@@ -16,14 +16,27 @@ def calling_line():
     ours = 0
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith(PACKAGE):
+        whose = _WHOSE.get(name)
+        if whose is None:
+            whose = _WHOSE[name] = _whose(name)
+        if whose == THEIRS:
             return frame.f_lineno
-        if not ours and name.startswith(ALGORITHMS):
+        if whose == ALGORITHM and not ours:
             ours = frame.f_lineno
-        elif name == RANK:
+        elif whose == BOTTOM:
             break
         frame = frame.f_back
     return ours
+
+
+THEIRS, OURS, ALGORITHM, BOTTOM = range(4)  # whose a file is; BOTTOM: below it there is nothing to be found
+_WHOSE = {}  # file -> whose it is: this is asked for every message
+
+
+def _whose(file):
+    if not file.startswith(PACKAGE):
+        return THEIRS
+    return ALGORITHM if file.startswith(ALGORITHMS) else BOTTOM if file == RANK else OURS
 
 
 def is_builtin(function):

@@ -9,6 +9,7 @@ import sys
 import time
 
 from . import reports
+from .progress import Progress
 from .record import (
     BLOCKED,
     CHECKS,
@@ -52,6 +53,7 @@ class Supervisor:
         self.begin = time.monotonic()
         self._last_look = self._last_states = None
         self._last_moved = {}
+        self._bar = None
 
     def call(self, commands, collect=None):
         """The answers of all ranks to `commands`, in rank order. Raises the one verdict that fits, else.
@@ -73,7 +75,8 @@ class Supervisor:
                 self._await("ready")
                 for rank in self.ranks:
                     rank.channel.queue("go")
-                self._await("done")
+                with self._progress() as self._bar:
+                    self._await("done")
                 self._show_prints()
                 self.events = [block.copy_events() for block in self.blocks]
                 unread = self._unread()
@@ -110,7 +113,20 @@ class Supervisor:
                 self._give_up()
             if pending and time.monotonic() >= next_look:
                 self._look(pending)
+                if self._bar is not None and not self.quiet:
+                    self._bar.reach(self._steps() - self._bar_start)
                 next_look = time.monotonic() + TICK
+
+    def _progress(self):
+        self._bar_start = self._steps()
+        ranks = f"{self.virtual} virtual ranks" if self.virtual else f"{len(self.members)} ranks"
+        total = None if self.virtual else self.story.events
+        return Progress(f"{self.story.name or 'a call'} on {ranks}", total, "steps" if self.virtual else "events")
+
+    def _steps(self):
+        """What there is to count: events, or all that moves where one process plays all ranks."""
+        word = MOVED if self.virtual else EVENTS
+        return sum(block.state[word] for block in self.blocks)
 
     def _look(self, pending):
         """Look at the record: deaths, deadlock, stalls."""

@@ -51,6 +51,17 @@ class Endpoint:
 
     def send(self, x, dst):
         """Send an array, or a list of arrays as one message, to rank `dst`."""
+        self._post(x, dst, self._mode == "blocking", wait=True)
+
+    def sendrecv(self, x, dst, src):
+        """Send to `dst` and receive from `src` at the same time: neither waits for the other."""
+        nbytes = self._post(x, dst, blocking=False, wait=False)
+        got = self.recv(src)
+        self._await_receiver(dst, nbytes)
+        return got
+
+    def _post(self, x, dst, blocking, wait):
+        """Send a message, and wait for its receiver where sends of that size do and `wait` says so; its bytes."""
         self._check(dst, "sends to")
         block, state = self._block, self._block.state
         if not isinstance(x, (np.ndarray, list)):
@@ -62,18 +73,23 @@ class Endpoint:
         line = state[LINE] = calling_line()
         start = time.perf_counter_ns()
         nbytes = plain.numbers_in(x)
-        if self._mode == "blocking":
+        if blocking:
             self._messages.send_blocking(x, dst, lambda still: self._blocked(still, dst), self.tag)
             state[PHASE] = RUNNING
         else:
             self._messages.send(x, dst, self.tag)
-        if self._exchange is not None and self._exchange.waits(nbytes):
-            self._wait(SENDING, dst, block.begun[dst])
-            self._exchange.await_receipt(dst)
-            state[PHASE] = RUNNING
+        if wait:
+            self._await_receiver(dst, nbytes)
         block.add_event(SEND, dst, line, nbytes, start, time.perf_counter_ns())
         self.events += 1
         self.sends += 1
+        return nbytes
+
+    def _await_receiver(self, dst, nbytes):
+        if self._exchange is not None and self._exchange.waits(nbytes):
+            self._wait(SENDING, dst, self._block.begun[dst])
+            self._exchange.await_receipt(dst)
+            self._block.state[PHASE] = RUNNING
 
     def recv(self, src):
         """The next message from rank `src`."""

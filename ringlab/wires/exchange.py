@@ -31,6 +31,7 @@ class Exchange:
         self._free_out, self._free_in = Counter(), Counter()  # port -> nanoseconds of the clock that all ranks share
         self._sent = Counter()
         self._kept = defaultdict(deque)  # sender -> messages that came before a receipt
+        self._receipts = Counter()  # sender -> receipts that came before they were waited for
 
     def send(self, value, dst, tag=0):
         """Send without waiting for the receiver."""
@@ -48,15 +49,20 @@ class Exchange:
         """Return when `dst` has received the last message sent to it."""
         if dst == self._wire.rank:
             wait_for_the_kernel()  # nobody can receive it while this rank waits
-        while True:
+        while not self._receipts[dst]:
             message = self._wire.recv(dst)
             if message[1] == RECEIPT:
-                return
-            self._kept[dst].append(message)
+                self._receipts[dst] += 1
+            else:
+                self._kept[dst].append(message)
+        self._receipts[dst] -= 1
 
     def recv(self, src):
         """(value, tag) of the next message from rank `src`."""
         value, tag = self._kept[src].popleft() if self._kept[src] else self._wire.recv(src)
+        while tag == RECEIPT:  # of a send that is still to be waited for
+            self._receipts[src] += 1
+            value, tag = self._wire.recv(src)
         if self._network is not None:
             value = self._delayed(value, src)
         if self.waits(plain.numbers_in(value)):
