@@ -1,9 +1,12 @@
 """`rl.check`: a learner's all-reduce, judged on marks and then on real processes."""
 
 import inspect
+import re
 import time
 
 from .. import source
+from ..hygiene import LIBRARIES
+from ..reports import Story
 from ..runs import WIRES, resolve
 from ..ship import ship
 from ..supervise import Supervisor
@@ -59,15 +62,15 @@ class Check:
     """One judgement as data: what was seen, and what was found, at each number of ranks.
 
     sizes: the numbers of ranks, the main one first.  seen: dict to Seen.  findings: dict to a Finding or None (right),
-    for the numbers that were tried.  marked: the numbers at which the marks came out right.  grades: dict to Grade, when
-    all is right.  seconds: how long it took.
+    for the numbers that were tried.  marked: the numbers at which the marks came out right.  grades: dict to Grade,
+    when all is right.  pattern: what the wrong numbers have in common, in words.  seconds: how long it took.
     """
 
     def __init__(self, function, sizes, what="allreduce", shift=0, at_most=None):
         self.function, self.sizes, self.what, self.shift, self.at_most = function, sizes, what, shift, at_most
         self.name = source.name_of(function)
         self.seen, self.findings, self.marked, self.grades = {}, {}, set(), {}
-        self.pattern = ""  # what the wrong numbers of ranks have in common
+        self.pattern = ""
         self.seconds = 0.0
 
     @property
@@ -94,6 +97,8 @@ class Check:
                 self.marked.add(ranks)
             elif found.verdict in LAST:
                 return
+            elif found.family == "floor":  # marks are 0 and 1: numbers tell rounding down from zeros
+                self.findings[ranks] = self._compute(ranks, wire, timeout) or found
         self.pattern = self._pattern(shipped, timeout)
 
     def look(self, shipped, ranks, timeout):
@@ -108,22 +113,23 @@ class Check:
         """'odd numbers' or 'numbers that are no power of two', when it is those that go wrong; else ''."""
         wrong = {ranks for ranks in self.sizes if self.findings[ranks] is not None}
         right = {ranks for ranks in self.sizes if ranks > 1} - wrong
-        if len(wrong) < 2 or 1 in wrong or not right or not all(ranks % 2 for ranks in wrong):
+        if len(wrong) < 2 or not right or not all(ranks % 2 for ranks in wrong) or any(ranks % 2 for ranks in right):
             return ""
-        if any(ranks % 2 for ranks in right):
-            return ""
-        six = self.findings.get(6, self.seen.get(6) or self.look(shipped, 6, timeout))
-        return "numbers that are no power of two" if isinstance(six, Finding) else "odd numbers"
+        six = self.findings[6] if 6 in self.findings else None if 1 in wrong else self.look(shipped, 6, timeout)
+        return "odd numbers" if six is None else "numbers that are no power of two"
 
     def _with_numbers(self, wire, timeout):
         """A run that does not end is the last one: its ranks are gone."""
-        world = shared_world(1 if wire == "virtual" else max(self.sizes))
-        shipped, self.findings = ship(self.function), {}
+        if wire != "virtual":
+            shared_world(max(self.sizes))  # or it would be replaced by a larger one on the way
+        self.findings = {}
         for ranks in self.sizes:
-            job = data.Job(self.function, shipped, self.seen[ranks], wire, timeout, world)
-            found = self.findings[ranks] = data.judge(job, self.what, self.shift)
+            found = self.findings[ranks] = self._compute(ranks, wire, timeout)
             if found is not None and found.verdict != "WRONG_RESULT":
                 return
+
+    def _compute(self, ranks, wire, timeout):
+        return data.judge(self.function, self.seen[ranks], self.what, self.shift, wire, timeout)
 
     def _grade(self, wire, timeout):
         self.grades = {ranks: grades.grade(self.seen[ranks], self.what) for ranks in sorted(self.sizes)}
@@ -155,27 +161,26 @@ def _lost(error, family, text, line=0):
     return Finding(error.verdict, family, text, error.rank, error.round, line=line, where=where)
 
 
-class _Rounds:
+class _Rounds(Story):
     """The story of a judged run: its record counts rounds and not events, so a lost rank's place is what it says."""
 
-    file = rounds = None
+    def __init__(self):
+        super().__init__(None)
 
     def round(self, rank, events):
         """The round that the record holds."""
         return events
 
-    def chunk(self, rank, events):
-        """Not known."""
-
-    def place(self, rank, events):
+    def moment(self, rank, events):
         """' in round 1'."""
         return f" in round {events}"
 
 
 def _line_of_stall(error):
     """The line of the learner's code at which a stalled rank was found; 0 when it did not answer."""
-    lines = [line.split(", line ")[1].split(",")[0] for line in error.details if ", line " in line]
-    return int(lines[-1]) if lines else 0
+    found = [re.search(r"^ *(.*), line (\d+), in ", line) for line in error.details]
+    lines = [int(match[2]) for match in found if match and not match[1].startswith(LIBRARIES)]
+    return lines[-1] if lines else 0
 
 
 def signature_finding(function, name):

@@ -4,19 +4,19 @@ In every run each rank and each element has a number of its own, so what comes o
 are summed exactly in every order; one case has floats that round, where only the order of adding tells replicas apart.
 """
 
+import contextlib
+import io
 import itertools
+import warnings
 from typing import NamedTuple
 
 import numpy as np
 
-from .. import reports
 from ..chunks import bounds
-from ..network import ROUNDS
-from ..runs import MODES
-from ..ship import ship
-from ..supervise import Supervisor
-from ..verdicts import NoResource, RinglabError, StartupFailed
+from ..runs import run
+from ..verdicts import NoResource, RinglabError, StartupFailed, WrongResult
 from . import faults
+from .endings import mend
 from .finding import Finding
 from .words import listed, plural
 
@@ -34,11 +34,18 @@ class Case(NamedTuple):
         """Elements per rank."""
         return self.buffers[0].size
 
+    def why(self):
+        """What is special about this case."""
+        if self.elements >= LARGE:
+            return "Here they are long, and sums are rounded."
+        empty = "empty" if self.elements < len(self.buffers) else "of unequal length"
+        return f"Here some are {empty}." if len(self.buffers) > 1 else "Here they are short."
+
     def in_words(self):
-        """'with 5 elements (chunks of 2, 1, 1 and 1)'."""
+        """'5 elements (chunks of 2, 1, 1 and 1)'."""
         ranks, offsets = len(self.buffers), bounds(self.elements, len(self.buffers))
         sizes = [high - low for low, high in itertools.pairwise(offsets)]
-        count = f"with {self.elements} element{'s' if self.elements != 1 else ''}"
+        count = plural(self.elements, "element")
         return f"{count} (chunks of {listed(sizes)})" if 1 < ranks <= 8 and self.elements < 100 else count
 
 
@@ -47,62 +54,37 @@ def cases(ranks):
     rng = np.random.default_rng(ranks)
     sizes = sorted({1, max(1, ranks - 1), 2 * ranks + 1})
     for size in sizes:
-        yield Case([rng.integers(1, 10**6, size).astype(float) for _ in range(ranks)])
+        yield Case([rng.integers(10**9, 10**10, size).astype(float) for _ in range(ranks)])
     yield Case([(rng.standard_normal(LARGE) + rank).astype(np.float32) for rank in range(ranks)], rounds=True)
 
 
-class Job(NamedTuple):
-    """What the runs of one number of ranks have in common."""
-
-    function: object
-    shipped: bytes
-    seen: object
-    wire: str
-    timeout: float
-    world: object
-
-
-def judge(job, what, shift=0):
-    """The Finding of the first run with numbers that goes wrong, or None."""
-    owner = faults.ownership(job.seen) if what == "reduce_scatter" else None
-    for case in cases(job.seen.ranks):
+def judge(function, seen, what, shift=0, wire="pipe", timeout=5.0):
+    """The Finding of the first run with numbers that goes wrong at `seen.ranks` ranks, or None."""
+    owner = faults.ownership(seen) if what == "reduce_scatter" else None
+    for case in cases(seen.ranks):
         try:
-            returned, unread = run_case(job, case)
+            # what the ranks print, and numpy's warnings, are for rl.run
+            with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings(action="ignore"):
+                done = run(function, case.buffers, wire=wire, timeout=timeout)
         except (NoResource, StartupFailed):
             raise  # nobody's mistake
+        except WrongResult as error:
+            found = _wrong(case, "returned", error.lines[0], error.rank, fill={"returned": "no chunks"})
         except RinglabError as error:
-            return _from_error(error, case)
-        found = judge_case(case, returned, what, shift, owner) or _unread(unread, case)
+            found = _from_error(error, case)
+        else:
+            found = judge_case(case, done.outputs, what, shift, owner) or _unread(done, case)
         if found is not None:
             return found
     return None
-
-
-def run_case(job, case):
-    """(what each rank returned, unread messages) of one run with numbers; raises the verdict of one that failed."""
-    common = {"op": "sum", "wire_dtype": None}
-    if job.wire == "virtual":
-        things = ship((job.function, ROUNDS, ()))
-        commands = [{"do": "virtual", "function": things, "buffers": case.buffers, "adds": None, **common}]
-    else:
-        common |= {"do": "run", "function": job.shipped, "wraps": None, "starts": None, "mode": MODES[job.wire]}
-        commands = [{**common, "ranks": job.seen.ranks, "buffer": buffer} for buffer in case.buffers]
-    story = reports.Story({**job.seen.data, "starts": job.seen.starts, "rounds": job.seen.rounds})
-    replies, unread = Supervisor(job.world, len(commands), job.timeout, story, quiet=True).call(commands)
-    if job.wire == "virtual":
-        return replies[0]["value"][0], []
-    return [reply["value"] for reply in replies], unread
 
 
 def judge_case(case, returned, what, shift=0, owner=None):
     """The Finding of one run's results, or None when they are right."""
     ranks, offsets = len(case.buffers), bounds(case.elements, len(case.buffers))
     for rank, flat in enumerate(returned):
-        if isinstance(flat, dict):
-            text = f"{case.in_words()}: rank {rank} returns {flat['returned']}, not its chunks"
-            return _wrong(case, "returned", text, rank, fill={"returned": flat["returned"]})
         if flat.size != case.elements:
-            text = f"{case.in_words()}: rank {rank} returns {flat.size} elements"
+            text = f"rank {rank} returns {plural(flat.size, 'element')}"
             return _wrong(case, "returned", text, rank, fill={"returned": f"{flat.size} elements"})
     right, tolerance = reference(case, what, shift)
     for rank, flat in enumerate(returned):
@@ -115,7 +97,7 @@ def judge_case(case, returned, what, shift=0, owner=None):
             index = int(bad[0])
             chunk = next(c for c in range(ranks) if offsets[c] <= index < offsets[c + 1])
             text, family = _explain(case, flat[index], right, index, what)
-            text = f"{case.in_words()}: element {index}, in c{chunk} on rank {rank}, {text}"
+            text = f"element {index}, in c{chunk} on rank {rank}, {text}"
             return _wrong(case, family, text, rank, chunk)
     if what in ("allreduce", "mean", "all_gather"):
         return _differing(case, returned)
@@ -153,32 +135,34 @@ def _differing(case, returned):
 def _explain(case, value, right, index, what):
     """(what the wrong number is, family): whose gradients it is made of, when that can be told."""
     value, parts = float(value), np.array([float(buffer[index]) for buffer in case.buffers])
-    says = f"is {value:.10g}; the {'mean' if what == 'mean' else 'sum'} is {right[index]:.10g}"
+    digits = 7 if case.rounds else 15
+    says = f"is {value:.{digits}g}; the {'mean' if what == 'mean' else 'sum'} is {right[index]:.{digits}g}"
     if what == "all_gather":
-        says = f"is {value:.10g}; its owner brought {right[index]:.10g}"
+        says = f"is {value:.{digits}g}; its owner brought {right[index]:.{digits}g}"
     ranks = len(parts)
+    if not np.isfinite(value):
+        return f"is {value}: too large for a dtype on the way", "rounded"
     if value == 0:
-        return "is 0", "only_numbers"
+        return "is 0", "only_here"
     if what == "mean" and value == np.floor(right[index]):
         return f"{says}: rounded down", "floor"
-    if case.rounds:
-        close = abs(value - right[index]) < 1e-2 * max(1, abs(right[index]))
-        return says + (": digits are lost" if close else ""), "rounded" if close else "only_numbers"
     if what == "allreduce" and value == right[index] / ranks and ranks > 1:
         return f"{says}: it is the mean", "mean_not_sum"
     if what == "mean" and value == parts.sum() and ranks > 1:
         return f"{says}: it is the sum", "sum_not_mean"
     elsewhere = np.flatnonzero(right == value)
     if len(elsewhere):
-        return f"is what belongs into element {elsewhere[0]}", "only_numbers"
+        return f"is what belongs into element {elsewhere[0]}", "only_here"
     counts = _counts(value, parts)
     if counts is not None:
         missing = [rank for rank, count in enumerate(counts) if count == 0]
         twice = [rank for rank, count in enumerate(counts) if count > 1]
-        words = [f"lacks rank {listed(missing)}"] if missing else []
-        words += [f"has rank {listed(twice)} twice"] if twice else []
-        return " and ".join(words), "only_numbers"
-    return says, "only_numbers"
+        words = [f"lacks the gradient of rank {listed(missing)}"] if missing else []
+        words += [f"has that of rank {listed(twice)} twice"] if twice else []
+        return " and ".join(words), "only_here"
+    if abs(value - right[index]) < 1e-2 * max(1, abs(right[index])):
+        return f"{says}: digits are lost", "rounded"
+    return says, "only_here"
 
 
 def _counts(value, parts):
@@ -191,36 +175,41 @@ def _counts(value, parts):
 
 
 def _wrong(case, family, text, rank=None, chunk=None, fill=None):
-    where = f"Look at rank {rank}" + (f" and c{chunk}" if chunk is not None else "") + f", {case.in_words()}."
-    return Finding(
-        "WRONG_RESULT", family, text, rank, None, chunk, where=where, fill=fill or {}, elements=case.elements
-    )
+    place = f"rank {rank}" if chunk is None else f"c{chunk} on rank {rank}"
+    where = f"Look at {place}, with {case.in_words()}."
+    fill = fill or {"why": case.why()}
+    return Finding("WRONG_RESULT", family, text, rank, None, chunk, where=where, fill=fill, size=case.in_words())
 
 
-def _unread(unread, case):
-    if not unread:
+def _unread(done, case):
+    if sum(done.sent) == sum(done.received):
         return None
-    src, dst, count = unread[0]
-    text = f"{case.in_words()}: rank {dst} did not receive {plural(count, 'message')} from rank {src}"
-    where = f"Look at what rank {src} sends, {case.in_words()}."
-    return Finding("UNREAD", "unread", text, dst, where=where, elements=case.elements)
+    text = f"{sum(done.sent)} bytes were sent and {sum(done.received)} received"
+    where = f"Look at who sends to whom, with {case.in_words()}."
+    return Finding("UNREAD", "unread", text, where=where, size=case.in_words())
 
 
 def _from_error(error, case):
     """The Finding of a run with numbers that ended in a verdict of the lab."""
-    text = f"{case.in_words()}: {error.lines[0]}"
-    where = f"It goes well with marks and goes wrong {case.in_words()}."
+    fill = {"why": case.why()}
+    family = "only_here"
+    if error.verdict == "EXCEPTION":
+        told = error.lines[0].partition(" raised ")[2].partition(" in round ")[0]
+        kind, _, text = told.partition(": ")
+        family, fill = "raised", {"error": told, "mend": mend(kind, text)}
+    where = f"Look at {'the ranks' if error.rank is None else f'rank {error.rank}'}, with {case.in_words()}."
     return Finding(
         error.verdict,
-        "only_numbers",
-        text,
+        family,
+        error.lines[0],
         rank=error.rank,
         round=error.round,
         line=_line_of(error),
         where=where,
         waiting=error.waiting,
-        lines=error.lines[1:2],
-        elements=case.elements,
+        fill=fill,
+        size=case.in_words(),
+        details=(*error.lines[1:], *error.details),
         trace=getattr(error, "trace", None),
     )
 

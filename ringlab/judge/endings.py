@@ -1,10 +1,13 @@
-"""Code that did not get to its end as an all-reduce does: not written, raised, blocked, left early, returned something else."""
+"""Code that did not get to the end of an all-reduce: not written, raised, blocked, returned early or something else."""
 
-from ..waits import Wait, describe
+import re
+
+from ..hygiene import LIBRARIES
 from .finding import Finding
 from .words import listed, plural
 
 OPEN_BLANK = ("Ellipsis", "ellipsis")
+FRAME = re.compile(r'File "(.*)", line (\d+), in (.*)')
 
 
 def unfinished(seen):
@@ -83,12 +86,13 @@ def round_of(seen, rank):
 
 def _raised(seen):
     ended = seen.ended
-    rank, line = ended["rank"], ended["line"]
-    place = f" in round {round_of(seen, rank)}"
-    where = f"Rank {rank} stops there{place}."
+    rank, frames = ended["rank"], own_frames(ended["traceback"])
+    line = frames[-1][1] if frames else 0
+    place = f"in round {round_of(seen, rank)}"
+    where = f"Rank {rank} stops {place}."
     common = {"rank": rank, "round": round_of(seen, rank), "line": line, "where": where}
     if ended["kind"] == "exit":
-        return Finding("EXITED", "exited", f"rank {rank} left with exit code {ended['code']}{place}", **common)
+        return Finding("EXITED", "exited", f"{place} rank {rank} left with exit code {ended['code']}", **common)
     if ended["kind"] == "endless":
         common["line"] = last_line(seen, rank)
         return Finding("STALL", "endless", f"rank {rank} sends and receives without end", **common)
@@ -96,10 +100,16 @@ def _raised(seen):
     error = f"{ended['type']}: {text}" if text else ended["type"]
     if _is_blank(ended):
         return Finding("NOT_WRITTEN", "blank", "a blank is still open", **common)
-    mend = _mend(ended["type"], text)
-    lines = tuple(entry for block in ended["traceback"][-3:] for entry in block.splitlines())
-    fill = {"error": error, "mend": mend}
-    return Finding("EXCEPTION", "raised", f"rank {rank} raised {error}{place}", fill=fill, lines=lines, **common)
+    fill = {"error": error, "mend": mend(ended["type"], text)}
+    text = f"{place} rank {rank} raised {error}"
+    return Finding("EXCEPTION", "raised", text, fill=fill, frames=frames, details=tuple(ended["traceback"]), **common)
+
+
+def own_frames(traceback):
+    """(file, line, function) of the learner's own frames in a formatted traceback, libraries left out."""
+    found = [FRAME.search(text) for text in traceback]
+    frames = [(match[1], int(match[2]), match[3]) for match in found if match]
+    return tuple(frame for frame in frames if not frame[0].startswith(LIBRARIES))
 
 
 def _is_blank(ended):
@@ -111,11 +121,12 @@ def _is_blank(ended):
     return ended["type"] in ("TypeError", "IndexError") and any(word in text for word in OPEN_BLANK)
 
 
-def _mend(kind, text):
+def mend(kind, text):
+    """How to mend code that raised: what this kind of error mostly comes from."""
     if kind == "IndexError":
         return "Chunks have the numbers 0 to P-1: take the number % p."
     if kind == "ValueError" and "ranks are 0 to" in text:
-        return "Ranks have the numbers 0 to P-1: the next one is (rank + 1) % p, the one before (rank - 1) % p."
+        return "Ranks have the numbers 0 to P-1: take the number % p, or leave out a rank that is not there."
     if kind in ("NameError", "UnboundLocalError"):
         return "Define that name inside the function, or hand it in."
     if kind == "MemoryError":
@@ -128,26 +139,25 @@ def _mend(kind, text):
 def _blocked(seen):
     """The Finding of a deadlock: who waits for whom, and what kind of mistake makes them."""
     cycle = seen.ended["cycle"]
-    waits = {rank: Wait(rank, pending[0], False, pending[1]) for rank, pending in enumerate(seen.pending) if pending}
     first, peer = cycle[0]
-    sent = [step for step in seen.programs[peer] if step.kind == "send" and step.peer == first]
-    asked = 1 + sum(step.kind == "recv" and step.peer == peer for step in seen.programs[first])
-    if peer in seen.finished:
+    sent = _sent_to(seen, peer, first)
+    lying = [src for src, dst in seen.unread if dst == first and src != peer]
+    if first == peer:
+        family, text = "waits_for_itself", f"rank {first} waits for a message from itself"
+    elif peer in seen.finished:
         family = "peer_finished"
-        text = f"rank {first} waits for message {asked} from rank {peer}, which has returned after sending {len(sent)}"
+        after = f" after sending {plural(sent, 'message')} to it" if sent else ""
+        text = f"rank {first} waits for a message from rank {peer}, which has returned{after}"
     else:
-        shown = ", ".join(describe(waits[rank]) for rank, _ in cycle[:8])
-        text = f"deadlock: {shown}{', and so on' if len(cycle) > 8 else ''}"
-        lying = [src for src, dst in seen.unread if dst == first and src != peer]
+        text = f"deadlock, {in_a_circle(cycle)}"
         if lying:
             family = "waits_for_another"
-        elif all(_sent_to(seen, p, r) == 0 for r, p in cycle):
+        elif all(_sent_to(seen, src, dst) == 0 for dst, src in cycle):
             family = "nobody_sends"
         else:
             family = "one_receive_too_many"
-    lines = _lines_of(waits, cycle)
     round = max(round_of(seen, rank) for rank, _ in cycle)
-    where = f"Rank {first} is left waiting for rank {peer} in round {round}."
+    where = f"Rank {first} is left waiting for {f'rank {peer}' if first != peer else 'itself'} in round {round}."
     if family == "waits_for_another":
         where += f" A message from rank {listed(lying)} to it lies unread."
     return Finding(
@@ -156,22 +166,22 @@ def _blocked(seen):
         text,
         rank=first,
         round=round,
-        line=waits[first].line,
+        line=seen.pending[first][1],
         where=where,
-        waiting=tuple((wait.rank, wait.peer, None) for wait in waits.values()),
-        lines=lines,
+        waiting=tuple((rank, pending[0], None) for rank, pending in enumerate(seen.pending) if pending),
     )
+
+
+def in_a_circle(cycle, shown=8):
+    """'rank 0 waits for rank 1, 1 for 2, 2 for 0'.
+
+    >>> in_a_circle([(0, 1), (1, 0)])
+    'rank 0 waits for rank 1, 1 for 0'
+    """
+    (first, peer), *others = cycle[:shown]
+    words = [f"rank {first} waits for rank {peer}", *(f"{rank} for {after}" for rank, after in others)]
+    return ", ".join(words) + (", and so on" if len(cycle) > shown else "")
 
 
 def _sent_to(seen, src, dst):
     return sum(step.kind == "send" and step.peer == dst for step in seen.programs[src])
-
-
-def _lines_of(waits, cycle):
-    """'all of them at line 4' or '' ; the learner's lines, which the verdict shows with their source."""
-    lines = sorted({waits[rank].line for rank, _ in cycle if rank in waits} - {0})
-    if not lines:
-        return ()
-    if len(lines) == 1:
-        return (f"{'all of them are' if len(cycle) > 1 else 'it is'} at line {lines[0]}",)
-    return (f"they are at lines {listed(lines)}",)

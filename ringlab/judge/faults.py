@@ -1,4 +1,4 @@
-"""What is wrong at the end, and the first step that made it so: whose gradient, in which chunk, on which rank, since when.
+"""What is wrong at the end, and the first step that made it so: whose gradient, in which chunk, where, since when.
 
 This knows no ring: it follows whose gradients a chunk holds, from step to step, for any code that adds and copies.
 """
@@ -12,8 +12,8 @@ class Fault(NamedTuple):
     """A step after which a chunk holds what it should not.
 
     kind: "twice" (rank `whose` counted again), "dropped" (rank `whose` was in it and is no longer), "foreign" (it holds
-    parts of chunk `whose`), "scrambled" (no sum of gradients any more), "never" (rank `whose` is missing and never came),
-    "mixed" (in an all-gather, rank `whose` was added to what was complete). step: the Step, None before the first call.
+    parts of chunk `whose`), "scrambled" (no sum of gradients any more), "never" (rank `whose` never came), "mixed" (in
+    an all-gather, rank `whose` beside what was complete).  step: the Step, None before the first call.
     """
 
     kind: str

@@ -9,8 +9,9 @@ class Finding(NamedTuple):
     verdict: as in `ringlab.verdicts`, or NOT_WRITTEN, UNREAD, OVER_BOUND.  family: key of `words.FAMILIES`.
     text: the headline, without a full stop.  rank, round, chunk: where, as far as that makes sense.  line: of the
     learner's source, 0 when unknown.  where: the first hint, before its line of source is added.  fill: what stands in
-    the {} of the family's sentences.  waiting: (rank, peer, chunk) of blocked ranks.  lines: more lines to show below
-    the headline.  elements: length of the buffer, when it went wrong with numbers.  trace: of the failed run, if known.
+    the {} of the family's sentences.  waiting: (rank, peer, chunk) of blocked ranks.  frames: (file, line, function) of
+    the learner's own frames, when it raised.  details: what `Verdict.full` shows more.  size: the buffer in words, when
+    it went wrong with numbers.  trace: of the failed run, if known.
     """
 
     verdict: str
@@ -23,6 +24,7 @@ class Finding(NamedTuple):
     where: str = ""
     fill: dict = {}  # noqa: RUF012  (a tuple's default, never changed)
     waiting: tuple = ()
-    lines: tuple = ()
-    elements: int | None = None
+    frames: tuple = ()
+    details: tuple = ()
+    size: str = ""
     trace: object = None

@@ -64,7 +64,7 @@ class Grade(NamedTuple):
             count = plural(many, "message") if few == many else f"{few} to {many} messages"
             each = f"each rank sends {count} and {'' if len(set(self.sent)) == 1 else 'at most '}{in_s(self.peak)}"
             return f"with {self.ranks} ranks: {plural(self.rounds, 'round')}, {each}, the fewest bytes possible"
-        star = ", as in a naive star" if self.moved(self.busiest) == 2 * self.star else f" (a star's root: {in_s(2 * self.star)})"
+        star = f" (a star's root: {in_s(2 * self.star)})" if self.moved(self.busiest) != 2 * self.star else ""
         return f"right, but with {self.ranks} ranks {self.excess()}; the bound is {in_s(self.bound)} each way{star}"
 
     def moved(self, rank):
@@ -135,8 +135,7 @@ def over(graded, at_most, model=None):
         "rounds": lambda limit: plural(limit, "round"),
         "messages": lambda limit: plural(limit, "message"),
     }
-    bound = "the bound is" if not isinstance(at_most, dict) and model.peak == graded.bound else "at most"
-    text = f"right, but {listed(words[name] for name in broken)}; {bound} " + listed(
-        allowed[name](limits[name]) for name in broken
-    )
+    bound = "the bound is" if not isinstance(at_most, dict) and model.peak == graded.bound else "allowed are"
+    allowance = listed(allowed[name](limits[name]) for name in broken)
+    text = f"{listed(words[name] for name in broken)}; {bound} {allowance}"
     return Finding("OVER_BOUND", "over", text, rank=rank, where=f"Count what rank {rank} sends and receives.")

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Hazard(NamedTuple):
-    """Rank `rank` sends chunk `chunk` (None: another array) to `reader` at step `sent` and changes it, perhaps too early."""
+    """Rank `rank` sends chunk `chunk` (None: another array) to `reader` in step `sent` and changes it too early."""
 
     rank: int
     chunk: int | None

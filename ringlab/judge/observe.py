@@ -5,6 +5,7 @@ every chunk a mark that says whose it is; unlike it, code that raises, blocks or
 """
 
 import numpy as np
+from greenlet import GreenletExit
 
 from ..chunks import Chunks
 from ..network import ROUNDS
@@ -15,7 +16,12 @@ from ..verdicts import Deadlock
 from ..wires.virtual import RankFailed, VirtualWire
 
 WATCHED = 16  # up to so many ranks the memory of what was sent is watched; above, that would take too long
-MOST_EVENTS = 20_000  # per rank; a rank that goes on after these is said to be endless
+MOST_LOANS = 128  # per rank, of memory that is watched at the same time
+
+
+def most_events(ranks):
+    """How many calls of send and recv a rank may make before it is said to be endless: a star chunk by chunk is not."""
+    return 1000 + 4 * ranks * ranks
 
 
 class Endless(Exception):
@@ -35,7 +41,7 @@ def observe(function, ranks, note=None, on_switch=None):
     watchers = [Watcher(rank, ranks) for rank in range(ranks)]
     wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
     lent, loans = [[] for _ in watchers], [_Loans(ranks <= WATCHED) for _ in watchers]
-    pending, finished = [None] * ranks, []
+    pending, finished, errors = [None] * ranks, [], []
 
     def program(watcher):
         rank = watcher.rank
@@ -43,7 +49,7 @@ def observe(function, ranks, note=None, on_switch=None):
         def step():
             watcher.look()
             loans[rank].look()
-            if len(watcher.messages) >= MOST_EVENTS:
+            if len(watcher.messages) >= most_events(ranks):
                 raise Endless
             if note:
                 note(int(wire.now[rank]))
@@ -62,12 +68,20 @@ def observe(function, ranks, note=None, on_switch=None):
                 pending[rank] = (src, calling_line())
                 x = recv(src)
                 pending[rank] = None
+                if note:
+                    note(int(wire.now[rank]))
                 lent[rank].append([])
                 loans[rank].add(())
                 watcher.note(x)
                 return x
 
-            returned = function(watcher.chunks, rank, watched_send, watched_recv)
+            try:
+                returned = function(watcher.chunks, rank, watched_send, watched_recv)
+            except (GreenletExit, Endless):
+                raise
+            except BaseException as error:  # let the others go on, so that the earliest error can be told
+                errors.append((wire.now[rank], rank, error))
+                return None
             finished.append(rank)
             return returned
 
@@ -77,9 +91,12 @@ def observe(function, ranks, note=None, on_switch=None):
     try:
         returned = wire.run([program(watcher) for watcher in watchers])
     except RankFailed as error:
-        ended = _how_it_ended(error)
+        ended = {"kind": "endless", "rank": error.rank, **_told(error.__cause__)}
     except Deadlock as error:
         ended = {"kind": "deadlock", "cycle": [tuple(pair) for pair in error.cycle]}
+    if errors:
+        _, rank, error = min(errors, key=lambda found: found[:2])
+        ended = {"kind": "exit" if isinstance(error, SystemExit) else "exception", "rank": rank, **_told(error)}
     for watcher, mine in zip(watchers, loans, strict=True):
         watcher.look(everywhere=True)
         mine.look()
@@ -116,7 +133,7 @@ class _Loans:
         """Note the next event; `message` is () for a receive."""
         parts = message if isinstance(message, (list, tuple)) else [message]
         parts = [part for part in parts if isinstance(part, np.ndarray)] if self._watch else []
-        if parts:
+        if parts and len(self._open) < MOST_LOANS:
             self._open.append((len(self.rewritten), parts, [part.copy() for part in parts]))
         self.rewritten.append(None)
 
@@ -132,12 +149,12 @@ class _Loans:
         self._open = same
 
 
-def _how_it_ended(error):
-    cause = error.__cause__
-    if isinstance(cause, SystemExit):
-        code = cause.code if isinstance(cause.code, int) else 0 if cause.code is None else 1
-        return {"kind": "exit", "code": code, **describe_exception(error)}
-    return {"kind": "endless" if isinstance(cause, Endless) else "exception", **describe_exception(error)}
+def _told(error):
+    """An exception as plain data."""
+    told = describe_exception(error)
+    code = getattr(error, "code", None)
+    kept = {key: told[key] for key in ("type", "text", "traceback")}
+    return {**kept, "code": code if isinstance(code, int) else 0 if code is None else 1}
 
 
 def _slots_of(x, buffer, ranks):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class Move(NamedTuple):
-    """One receive of a rank with the send before it: which chunk went out, came in, and was changed, and how (A, C, N, X)."""
+    """One receive of a rank and the send before it: which chunk was sent, came, was changed, and how (A, C, N, X)."""
 
     send: object
     recv: object
@@ -21,11 +21,12 @@ class Move(NamedTuple):
 
 
 class Mistake(NamedTuple):
-    """A family of mistakes, and the first step that shows it."""
+    """A family of mistakes, the first step that shows it, what is seen there, and in which chunk."""
 
     family: str
     step: object = None
     text: str = ""
+    chunk: int | None = None
 
 
 def direction(seen):
@@ -87,10 +88,10 @@ def _number(step):
     return held[0][0] if len(held) == 1 else None
 
 
-def mistake(seen, fault):
+def mistake(seen, fault, what="allreduce"):
     """The Mistake of code that sends round a ring, or None when it is no ring or its mistake is another.
 
-    fault: the Fault that shows at the end.
+    fault: the Fault that shows at the end.  what: as in `check`; the halves of a ring are AAA and CCC.
     """
     ranks, turn = seen.ranks, direction(seen)
     if turn is None or ranks < 2:
@@ -104,15 +105,20 @@ def mistake(seen, fault):
     letters = letters.pop()
     wrong = _wrong_index(rows)
     if wrong is not None and turn == ranks - 1 and ranks > 2 and wrong.family in ("misplaced", "stale_send"):
-        return Mistake("against", wrong.step, wrong.text)
+        return wrong._replace(family="against")
     adds, copies = letters.count("A"), letters.count("C") + letters.count("N")
     if "X" in letters or not letters.lstrip("A").strip("CN") == "":
         return wrong
     if wrong is not None and wrong.family != "copies_incomplete":
         return wrong
-    need = ranks - 1
-    at_fault = fault.step
-    if copies == 0 and adds >= 2 * need and need:
+    need, at_fault, last = ranks - 1, fault.step, rows[0][-1].recv
+    if what == "all_gather":
+        return Mistake("copies_too_short", last) if adds == 0 and copies < need else None
+    if what == "reduce_scatter":
+        if copies and not adds:
+            return Mistake("overwrote_in_adding", at_fault)
+        return Mistake("adds_too_short" if adds < need else "adds_too_long", last if adds < need else at_fault)
+    if copies == 0 and adds >= 2 * need:
         return Mistake("added_in_copying" if adds == 2 * need else "adds_too_long", at_fault)
     if adds == 0:
         return Mistake("overwrote_in_adding" if copies >= 2 * need else "adding_missing", at_fault)
@@ -123,9 +129,9 @@ def mistake(seen, fault):
     if wrong is not None:
         return wrong
     if copies == 0:
-        return Mistake("copying_missing", rows[0][-1].recv)
+        return Mistake("copying_missing", last)
     if copies < need:
-        return Mistake("copies_too_short", rows[0][-1].recv)
+        return Mistake("copies_too_short", last)
     return None
 
 
@@ -150,11 +156,11 @@ def _wrong_index(rows):
             family = "copies_incomplete" if turning else "stale_send"
             rank = move.recv.rank
             text = f"rank {rank} sends c{move.sent}, and has just received c{before.slot}"
-            return Mistake(family, move.send, text)
+            return Mistake(family, move.send, text, move.sent)
         for row in rows:
             move = row[k]
             if move.slot is not None and move.came is not None and move.came != move.slot:
                 does = "adds it to" if move.letter == "A" else "puts it into"
                 text = f"rank {move.recv.rank} receives c{move.came} and {does} c{move.slot}"
-                return Mistake("misplaced", move.recv, text)
+                return Mistake("misplaced", move.recv, text, move.slot)
     return None

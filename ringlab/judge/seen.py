@@ -10,7 +10,7 @@ ELEMENTS = 2  # per chunk in the traces that the judge shows, as in the lessons:
 
 
 class Change(NamedTuple):
-    """Chunk `slot` of a rank held `before` and then `after` (contents as in `probe.contents`; None: no sum of marks)."""
+    """Chunk `slot` of a rank held `before`, then `after`: contents as in `probe.contents`, None for no sum of marks."""
 
     slot: int
     before: tuple | None
@@ -178,6 +178,6 @@ class Seen:
             for rank in range(self.ranks)
         ]
         rounds = self.rounds if until is None else min(self.rounds, until + 1)
-        probe = {**self.data, "starts": self.starts, "rounds": rounds}
+        probe = {**self.data, "chunks": self.ranks, "starts": self.starts, "rounds": rounds}
         values = [[10.0**rank] * self.ranks for rank in range(self.ranks)]
         return trace.build(probe, programs, values=values, failure=failure, **about)

@@ -1,7 +1,6 @@
 """From a judgement to the Verdict that a learner reads: which finding, which lines, which notes."""
 
 import linecache
-import re
 
 from .. import source
 from ..reports import NAMELESS
@@ -15,7 +14,6 @@ PROMISES = {
     "reduce_scatter": "every rank owns one complete chunk",
     "all_gather": "every rank holds every chunk",
 }
-FRAME = re.compile(r'File "(.*)", line (\d+), in (.*)')
 
 
 def tell(judged):
@@ -36,13 +34,13 @@ def tell(judged):
         lines = [f"passed with {_ranks(sizes)}: {PROMISES[judged.what]}", judged.grades[sizes[-1]].in_words()]
         lines += [f"note: {note}" for note in notes]
         return Verdict(ranks=ranks, lines=lines, trace=judged.seen[ranks].trace(_about(judged)), **common)
-    ranks = max(wrong) if judged.grades else wrong[0]
+    ranks = max(wrong) if judged.grades else next((ranks for ranks in wrong if ranks > 1), wrong[0])
     finding = judged.findings[ranks]
     return Verdict(
         finding=finding,
         ranks=ranks,
         lines=_lines(judged, ranks, finding, milestones),
-        details=finding.lines,
+        details=finding.details,
         hints=hints(finding, source_line(judged.function, finding.line)),
         trace=finding.trace or _trace(judged, ranks, finding),
         **common,
@@ -52,26 +50,25 @@ def tell(judged):
 def _lines(judged, ranks, finding, milestones):
     """The few lines that a learner sees of what is wrong."""
     done = _progress(milestones)
-    if finding.family == "not_written":
+    if finding.family.startswith("not_written"):
         return [f"not written yet: {done}"]
     if finding.verdict == "OVER_BOUND":
-        lines = [f"right, but not passed: with {_ranks([ranks])} {finding.text}"]
+        lines = [f"right, but too much to pass: with {_ranks([ranks])} {finding.text}"]
     elif finding.verdict == "NOT_WRITTEN":
         lines = [f"not written yet: {finding.text}"]
     else:
-        lines = [f"not right yet, with {_ranks([ranks])}: {finding.text}"]
-    if finding.verdict in ("EXCEPTION", "STALL", "DEADLOCK", "NOT_WRITTEN"):
+        size = f" and {finding.size}" if finding.size else ""
+        lines = [f"not right yet, with {_ranks([ranks])}{size}: {finding.text}"]
+    if finding.verdict not in ("WRONG_RESULT", "UNREAD", "OVER_BOUND"):
         lines += [f"  {line}" for line in own_lines(judged.function, finding)]
     lines += [_which(judged), done, f"hints: v = rl.check({judged.name}), then v.hint; ask again for more"]
     return [line for line in lines if line]
 
 
 def own_lines(function, finding):
-    """The learner's own lines that a finding points to: of an exception all its frames, the last three."""
-    frames = [FRAME.search(line) for line in finding.lines]
-    frames = [frame.groups() for frame in frames if frame][-3:]
-    if len(frames) > 1:
-        return [f"in {name}, {source_line(function, int(line), file)}" for file, line, name in frames]
+    """The learner's own lines that a finding points to: of an exception its last three frames."""
+    if len(finding.frames) > 1:
+        return [f"in {name}, {source_line(function, line, file)}" for file, line, name in finding.frames[-3:]]
     return [source_line(function, finding.line)] if finding.line else []
 
 
@@ -101,14 +98,15 @@ def _milestones(judged):
     whole = main * (main - 1)
     adds = 0 if judged.what == "all_gather" else whole
     copies = 0 if judged.what == "reduce_scatter" else whole
-    right = len(judged.sizes) if judged.grades else sum(finding is None for finding in judged.findings.values())
+    sizes = [ranks for ranks in judged.sizes if ranks > 1] or judged.sizes
+    right = sum(bool(judged.grades) or judged.findings.get(ranks, True) is None for ranks in sizes)
     if main in judged.marked:
         added, copied = adds, copies
     elif main in judged.seen:
         added, copied = judged.seen[main].useful(judged.what, judged.shift)
     else:
         added = copied = 0
-    return Milestones((min(added, adds), adds), (min(copied, copies), copies), (right, len(judged.sizes)))
+    return Milestones((min(added, adds), adds), (min(copied, copies), copies), (right, len(sizes)))
 
 
 def _progress(milestones):

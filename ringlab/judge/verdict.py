@@ -7,7 +7,7 @@ from .words import FAMILIES
 
 
 class Milestones(NamedTuple):
-    """How far it came: (done, of) for the additions and copies of a ring, and for the numbers of ranks that are right."""
+    """How far it came, as (done, of): additions, copies, and numbers of ranks (above 1) that are right."""
 
     adding: tuple
     copying: tuple
@@ -16,8 +16,8 @@ class Milestones(NamedTuple):
     @property
     def credit(self):
         """From 0 to 1, a third for each milestone, in proportion: part of a ring earns part of the credit."""
-        parts = [Fraction(done, of) if of else Fraction(1) for done, of in self]
-        return float(sum(parts) / len(parts))
+        parts = [Fraction(done, of) for done, of in self if of]
+        return round(float(sum(parts) / len(parts)), 3) if parts else 0.0
 
 
 class Hint(str):
@@ -33,9 +33,9 @@ class Verdict:
     passed: bool.  verdict: None, or what kind of wrong: WRONG_RESULT, DEADLOCK, EXCEPTION, EXITED, KILLED, STALL, as in
     `ringlab.verdicts`, or NOT_WRITTEN, UNREAD (messages that nobody received), OVER_BOUND (right, but above `at_most`).
     family: the kind of mistake, a key of `judge.words.FAMILIES`.  ranks: the number of ranks at which it shows.
-    rank, round, chunk: where it goes wrong first.  milestones, credit: how far it came.  grades: dict number of ranks ->
-    Grade, when the result is right.  notes: what to know about code that passes.  trace: the run up to the wrong step,
-    for `rl.show`.  `hint` says where to look, asked again what is wrong there, asked again how to mend it.
+    rank, round, chunk: where it goes wrong first.  milestones, credit: how far it came.  grades: dict number of ranks
+    to Grade, when the result is right.  notes: what to know about code that passes.  trace: the run up to the wrong
+    step, for `rl.show`.  `hint` says where to look, asked again what is wrong there, and then how to mend it.
     """
 
     def __init__(self, *, name, milestones, finding=None, ranks=None, lines=(), details=(), grades=None, notes=(),

@@ -7,10 +7,26 @@ what is wrong there, the third how to mend it. No number of a right index stands
 # family -> (what is wrong with it, how to mend it); {name}s are filled in by who found it
 FAMILIES = {
     # -- not there yet
-    "not_written": (
+    "not_written_allreduce": (
         "A ring has two halves: P-1 rounds that add, then P-1 rounds that copy. Neither has begun.",
-        "Start with one round: send one chunk to rank + 1, add what comes from rank - 1 (both % p, p = len(chunks)). "
-        "Then put it in a loop.",
+        (
+            "Begin with one round: send one chunk to rank + 1, add (+=) what comes from rank - 1, both % p with "
+            "p = len(chunks). Then put it in a loop."
+        ),
+    ),
+    "not_written_reduce_scatter": (
+        "This half of a ring has P-1 rounds that add. Afterwards each rank owns one complete chunk.",
+        (
+            "Begin with one round: send one chunk to rank + 1, add (+=) what comes from rank - 1, both % p with "
+            "p = len(chunks). Then put it in a loop."
+        ),
+    ),
+    "not_written_all_gather": (
+        "This half of a ring has P-1 rounds that copy. Rank r comes with the complete chunk r + 1.",
+        (
+            "Begin with one round: send the complete chunk to rank + 1, put (=) what comes from rank - 1 in its place, "
+            "both % p with p = len(chunks). Then put it in a loop."
+        ),
     ),
     "blank": (
         "A blank is still there to be filled in.",
@@ -30,13 +46,17 @@ FAMILIES = {
         "In the copying half replace: chunks[...] = recv(...) instead of +=.",
     ),
     "overwrote_in_adding": (
-        "What comes in the first half is a partial sum. Put in the place (=) of what was there, it wipes out the "
-        "rank's own part.",
+        (
+            "What comes in the first half is a partial sum. Put in the place (=) of what was there, it wipes out the "
+            "rank's own part."
+        ),
         "In the adding half add: chunks[...] += recv(...) instead of =.",
     ),
     "adds_too_long": (
-        "The adding half goes on for too long: after P-1 rounds each rank has a complete chunk, and what is added then "
-        "is in it already.",
+        (
+            "The adding half goes on for too long: after P-1 rounds each rank has a complete chunk, and what is added "
+            "then is in it already."
+        ),
         "P ranks add in P-1 rounds: range(p - 1).",
     ),
     "adds_too_short": (
@@ -48,14 +68,18 @@ FAMILIES = {
         "One complete chunk is there, P-1 others must come: range(p - 1) rounds of copying.",
     ),
     "copies_incomplete": (
-        "The copying half opens with a chunk that is not complete on that rank, so a part goes round instead of the sum.",
-        "Open the copying half with the chunk that the last addition completed. Send on what you just received: "
-        "in numbers (rank - k + 1) % p, when both halves count k from 0.",
+        "The copying half opens with a chunk that is not complete on that rank: a part goes round instead of the sum.",
+        (
+            "Open the copying half with the chunk that the last addition completed. Send on what you just received: "
+            "in numbers (rank - k + 1) % p, when both halves count k from 0."
+        ),
     ),
     "stale_send": (
         "A rank sends a chunk other than the one that it has just received and added to.",
-        "Send on what you just received: what comes in step k leaves in step k + 1. In numbers, k from 0: send "
-        "(rank - k) % p, add into (rank - k - 1) % p.",
+        (
+            "Send on what you just received: what comes in step k leaves in step k + 1. In numbers, k from 0: send "
+            "(rank - k) % p, add into (rank - k - 1) % p."
+        ),
     ),
     "misplaced": (
         "What comes is put into a chunk of another number: sender and receiver do not mean the same chunk.",
@@ -90,6 +114,10 @@ FAMILIES = {
         "No message that holds this gradient and is added up, or copied, gets there.",
         "Follow this gradient from rank to rank: somebody must send it on, and somebody must add it.",
     ),
+    "too_early": (
+        "What is handed on there left its sender before that gradient had arrived.",
+        "First collect what is to be handed on, then hand it on; and stay for as many rounds as the last one needs.",
+    ),
     "no_way": (
         "No message leads from the one rank to the other, not even by way of third ones.",
         "Every rank's gradient needs a way to every other rank: check whom each rank sends to.",
@@ -110,13 +138,25 @@ FAMILIES = {
         "Every rank holds the mean; asked for is the sum.",
         "Leave the division out.",
     ),
+    "divided": (
+        "All gradients count alike, but not as much as they should.",
+        "For a mean divide once by the number of ranks; for a sum not at all.",
+    ),
     "weighed": (
-        "The gradients do not count alike: somebody's weighs more. So it goes when means of means are formed on the way.",
+        "The gradients do not count alike. So it goes when means of means are formed on the way.",
         "Add first, divide once at the end.",
     ),
+    "subtracted": (
+        "A gradient is subtracted where it should be added.",
+        "Add with += .",
+    ),
     "floor": (
-        "What was there was divided with //, which rounds down; or it was replaced by zeros.",
-        "Divide with /, or with *= 1 / p, and only once, at the end.",
+        "Something is divided with //, which rounds down; or it is replaced by zeros.",
+        "Divide with /, and only once, at the end.",
+    ),
+    "zeros": (
+        "Something is replaced by zeros, or divided with //, which rounds down.",
+        "Keep what the rank holds itself, and add to it.",
     ),
     "scrambled": (
         "The chunk holds no sum of gradients any more.",
@@ -140,8 +180,12 @@ FAMILIES = {
         "def {name}(chunks, rank, send, recv):",
     ),
     "raised": (
-        "{error}",
+        "It stops with {error}.",
         "{mend}",
+    ),
+    "waits_for_itself": (
+        "Nobody sends to itself, so this message never comes.",
+        "Leave the rank itself out of those that it receives from.",
     ),
     "nobody_sends": (
         "Each of these ranks waits for another of them, and none has sent what the next one waits for.",
@@ -193,13 +237,15 @@ FAMILIES = {
     ),
     # -- only seen with numbers
     "bits": (
-        "The ranks add the same gradients in different orders, and floating point rounds differently. Replicas that "
-        "differ in a bit drift apart.",
+        (
+            "The ranks add the same gradients in different orders, and floating point rounds differently. Replicas "
+            "that differ in a bit drift apart."
+        ),
         "Let one rank finish each chunk, and let the others copy its result.",
     ),
-    "only_numbers": (
-        "It goes wrong with these numbers or this size only. Chunks may be of unequal length, or empty.",
-        "Let no step depend on the length or on the values of a chunk.",
+    "only_here": (
+        "With equal, middling chunks it goes well. {why}",
+        "Let no step depend on how long a chunk is, or on the numbers in it.",
     ),
     "rounded": (
         "The numbers lost digits on their way.",
@@ -248,9 +294,8 @@ def symptom(fault):
     """What is wrong, in one sentence: whose gradient, in which chunk, on which rank, since when."""
     place = f"c{fault.slot} on rank {fault.rank}"
     if fault.kind == "twice":
-        return f"rank {fault.whose}'s gradient is in c{fault.slot} {times(fault.times)} on rank {fault.rank}" + since(
-            fault.round
-        )
+        count = times(fault.times)
+        return f"rank {fault.whose}'s gradient is in c{fault.slot} {count} on rank {fault.rank}{since(fault.round)}"
     if fault.kind == "dropped":
         when = "before the first message" if fault.round is None else f"in round {fault.round}"
         return f"rank {fault.whose}'s gradient drops out of {place} {when}"
