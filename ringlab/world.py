@@ -20,9 +20,10 @@ from multiprocess import spawn
 
 from . import hygiene, needs
 from . import rank as rank_module
+from .arena import Arena, no_room
 from .channel import Channel
 from .record import Record
-from .verdicts import BadInput, Closed, StartupFailed
+from .verdicts import BadInput, Closed, NoResource, StartupFailed
 
 MAX_RANKS = 64
 IDLE_SECONDS = 120
@@ -111,12 +112,13 @@ class World:
     waits. `close` ends the ranks; a call after that raises Closed.
     """
 
-    def __init__(self, ranks=4, wire="pipe"):
+    def __init__(self, ranks=4, wire="pipe", start="spawn"):
         self.size, self.wire = check_ranks(ranks), wire
+        self._context = _context(start)
         self.lock = threading.RLock()
         self.used = time.monotonic()
         self.calls = 0
-        self._ranks, self._record, self._selector = [], None, None
+        self._ranks, self._record, self._arena, self._selector = [], None, None, None
         self._closed = False
         self._start_error = None
         self.failed = False  # the ranks could not be started the last time
@@ -199,6 +201,13 @@ class World:
         """The shared record of the ranks."""
         return self._record
 
+    @property
+    def arena(self):
+        """The memory that all ranks see; NoResource when there was none to be had."""
+        if self._arena is None:
+            raise no_room(2**20)
+        return self._arena
+
     def poll(self, seconds):
         """Move bytes on all lines for at most `seconds`; True when something moved or a rank died."""
         for rank in self._ranks:
@@ -230,20 +239,29 @@ class World:
         needs.check(size)
         self._selector = selectors.DefaultSelector()
         self._record = Record(size)
+        doors = self._make_arena()
         links = [{} for _ in range(size)]
         for low in range(size):
             for high in range(low + 1, size):
                 links[low][high], links[high][low] = _socket_pair()
         with _rank_environment():
             for rank in range(size):
-                self._ranks.append(self._spawn_rank(rank, links[rank]))
+                self._ranks.append(self._spawn_rank(rank, links[rank], doors))
                 self._selector.register(self._ranks[-1].channel.sock, selectors.EVENT_READ, self._ranks[-1].channel)
-        for ends in links:
-            for sock in ends.values():
-                sock.close()
+        for end in [*(sock for ends in links for sock in ends.values()), *(end for door in doors for end in door)]:
+            end.close()
 
-    def _spawn_rank(self, rank, links):
-        context = multiprocess.get_context("spawn")
+    def _make_arena(self):
+        """The memory that all ranks see; per rank the (reading, writing) ends of its doorbell. Not on Windows."""
+        if os.name == "nt":
+            return []
+        with contextlib.suppress(NoResource):  # only calls on the shm wire need it
+            self._arena = Arena(self.size)
+            return [self._context.Pipe(duplex=False) for _ in range(self.size)]
+        return []
+
+    def _spawn_rank(self, rank, links, doors):
+        context = self._context
         control, rank_control = _socket_pair()
         life, rank_life = _socket_pair()
         if os.name == "nt":
@@ -253,6 +271,9 @@ class World:
         else:
             rank_death, death = context.Pipe(duplex=False)
             arguments = (rank, self.size, self._record.name, rank_control, rank_life, rank_death, links)
+            if doors:
+                bells = {peer: bell for peer, (_, bell) in enumerate(doors) if peer != rank}
+                arguments += ((self._arena.name, doors[rank][0], bells),)
         process = context.Process(target=rank_module.main, args=arguments, name=f"ringlab rank {rank}", daemon=True)
         process.start()
         if os.name == "nt":
@@ -280,6 +301,8 @@ class World:
             if time.monotonic() > deadline:
                 raise StartupFailed(f"rank {min(waiting)} was not up after {STARTUP_SECONDS} s", rank=min(waiting))
         self._record.unlink()
+        if self._arena is not None:
+            self._arena.unlink()
 
     def _end_ranks(self):
         ranks, self._ranks = self._ranks, []
@@ -291,9 +314,25 @@ class World:
         if self._record is not None:
             self._record.close()
             self._record = None
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
         if self._selector is not None:
             self._selector.close()
             self._selector = None
+
+
+def _context(start):
+    """How processes start: "spawn" everywhere; "forkserver" is ten times faster to start, but opens a socket of its own.
+
+    Never "fork": the kernel has threads, and its copies would hold each other's lines open.
+    """
+    if start not in ("spawn", "forkserver") or (start == "forkserver" and os.name == "nt"):
+        raise BadInput(f"start={start!r} is no way to start ranks", "use 'spawn', or 'forkserver' on Linux and macOS")
+    context = multiprocess.get_context(start)
+    if start == "forkserver":
+        context.set_forkserver_preload(["ringlab.rank"])
+    return context
 
 
 def _socket_pair():

@@ -40,6 +40,21 @@ def test_a_rank_that_dies_between_calls_is_replaced():
         assert world.run("ring").outputs[0].tolist() == [11] * 8
 
 
+def test_ranks_may_come_from_a_forkserver():
+    with rl.World(ranks=3, start="forkserver") as world:
+        assert world.run("ring").outputs[2].tolist() == [111] * 8
+        with pytest.raises(verdicts.RankKilled, match="rank 1 was killed by signal 9"):
+            world.run("ring", wraps=[rl.faults.crash(1, 1)])
+        with pytest.raises(verdicts.RankExited, match="rank 2 left with exit code 4"):
+            world.run("ring", wraps=[rl.faults.leave(2, 1, code=4)])
+        assert world.run("ring").verdict is None
+
+
+def test_fork_is_no_way_to_start_ranks():
+    with pytest.raises(verdicts.BadInput, match="start='fork' is no way to start ranks"):
+        rl.World(ranks=2, start="fork")
+
+
 def test_threads_take_turns():
     results = [None] * 4
 
@@ -127,7 +142,6 @@ def test_one_rank_fewer_calls_is_a_deadlock():
         ({"program": 3}, "program is a int, not a function"),
         ({"program": print, "ranks": 0}, "ranks=0 is out of range"),
         ({"program": print, "timeout": -1}, "timeout=-1 is no time"),
-        ({"program": print, "wire": "virtual"}, "launch needs real processes"),
     ],
 )
 def test_bad_launches(arguments, says):
