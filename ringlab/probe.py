@@ -3,7 +3,8 @@
 Before the data, the same code runs once on marks. Chunk c of rank r is a vector with a single 1 at position
 c * P + r, so what a message holds says exactly which chunks and whose terms it carries, and how often (a 2 is a
 double count), for any code that only adds, copies and scales. Nothing is wrapped or subclassed, and the code cannot
-tell marks from gradients. The probe runs on the virtual wire with one time unit per message, so it also gives the
+tell marks from gradients. Code that declares to cut its chunks in pieces (`function.pieces = 2`) gets marks in each
+piece, and its trace follows the pieces as chunks of their own. The probe runs on the virtual wire with one time unit per message, so it also gives the
 round of every message.
 """
 
@@ -20,14 +21,18 @@ MAX_RANKS = 64  # above, runs are counted and not probed: the marks would outwei
 WATCH_ALL = 16  # up to here every chunk is compared at every call; above only those that were asked for since
 
 
-def contents(vector, ranks):
+def contents(vector, ranks, pieces=1):
     """What a mark vector holds: ((chunk, terms), ...), with a rank repeated in `terms` when counted more than once.
 
-    A vector that was scaled as a whole (a mean) is read as if it had not been. None when it is no whole-number
+    A vector of several pieces holds what its pieces hold, a chunk of the trace each. A vector that was scaled as a whole (a mean) is read as if it had not been. None when it is no whole-number
     combination of marks, or no mark vector at all.
     """
     vector = np.asarray(vector)
-    if vector.shape != (ranks * ranks,):
+    length = pieces * ranks * ranks
+    if vector.ndim == 1 and len(vector) > length and len(vector) in range(length, pieces * length + 1, length):
+        found = [contents(part, ranks, pieces) for part in vector.reshape(-1, length)]
+        return None if None in found else tuple(pair for part in found for pair in part)
+    if vector.shape != (length,):
         return None
     (where,) = np.nonzero(vector)
     if not len(where):
@@ -46,10 +51,10 @@ def contents(vector, ranks):
     return tuple((chunk, tuple(terms)) for chunk, terms in held.items())
 
 
-def marks(rank, ranks):
-    """The probe's buffer for one rank: `ranks` chunks of `ranks**2` float64, each with its single 1."""
-    buffer = np.zeros((ranks, ranks * ranks))
-    for chunk in range(ranks):
+def marks(rank, ranks, pieces=1):
+    """The probe's buffer for one rank: per chunk (and piece) `pieces * ranks**2` float64, each with its single 1."""
+    buffer = np.zeros((pieces * ranks, pieces * ranks * ranks))
+    for chunk in range(pieces * ranks):
         buffer[chunk, chunk * ranks + rank] = 1
     return buffer.ravel()
 
@@ -73,32 +78,33 @@ class _AskedFor(Chunks):
 class Watcher:
     """Notes how one rank's chunks change between its calls of send and recv."""
 
-    def __init__(self, rank, ranks):
-        self.rank, self.ranks = rank, ranks
-        self.chunks = (Chunks if ranks <= WATCH_ALL else _AskedFor)(marks(rank, ranks), ranks)
+    def __init__(self, rank, ranks, pieces=1):
+        self.rank, self.ranks, self.pieces = rank, ranks, pieces
+        self.chunks = (Chunks if ranks <= WATCH_ALL else _AskedFor)(marks(rank, ranks, pieces), ranks)
         self._before = self._now().copy()
         self.messages = []  # per event: contents of each array in the message
         self.changes = [[]]  # per event (index 0: before the first): (chunk, contents) that changed since
 
     def _now(self):
-        return self.chunks.buffer.reshape(self.ranks, -1)
+        return self.chunks.buffer.reshape(self.ranks * self.pieces, -1)
 
     def look(self, everywhere=False):
         """Note what changed since the last look."""
         now = self._now()
-        candidates = np.arange(self.ranks)
+        candidates = np.arange(self.ranks * self.pieces)
         if isinstance(self.chunks, _AskedFor) and not everywhere:
-            candidates = np.array(sorted(self.chunks.asked), int)
+            asked = np.array(sorted(self.chunks.asked), int)
+            candidates = (asked[:, None] * self.pieces + np.arange(self.pieces)).ravel()
             self.chunks.asked.clear()
         changed = (now[candidates] != self._before[candidates]).any(axis=1)
         for chunk in candidates[changed].tolist():
-            self.changes[-1].append((chunk, contents(now[chunk], self.ranks)))
+            self.changes[-1].append((chunk, contents(now[chunk], self.ranks, self.pieces)))
             self._before[chunk] = now[chunk]
 
     def note(self, message):
         """Note one event and what its message holds."""
         parts = message if isinstance(message, (list, tuple)) else [message]
-        self.messages.append([contents(part, self.ranks) for part in parts])
+        self.messages.append([contents(part, self.ranks, self.pieces) for part in parts])
         self.changes.append([])
 
 
@@ -109,7 +115,8 @@ def run_probe(function, ranks, on_switch=None):
     `changes` has one entry more, the first for what the code did before its first call. `final` is what each rank's
     returned chunks hold, `unread` the (src, dst) pairs with messages nobody received, `rounds` the end of the run.
     """
-    watchers = [Watcher(rank, ranks) for rank in range(ranks)]
+    pieces = getattr(function, "pieces", 1)
+    watchers = [Watcher(rank, ranks, pieces) for rank in range(ranks)]
     wire = VirtualWire(ranks, ROUNDS, on_switch=on_switch)
 
     def program(watcher):
@@ -134,21 +141,29 @@ def run_probe(function, ranks, on_switch=None):
     returned = wire.run([program(watcher) for watcher in watchers])
     return {
         "ranks": ranks,
+        "chunks": ranks * pieces,
         "kinds": [[event[0] for event in events] for events in wire.events],
         "peers": [[event[1] for event in events] for events in wire.events],
         "lines": [[event[2] for event in events] for events in wire.events],
         "messages": [watcher.messages for watcher in watchers],
         "starts": message_starts(wire.events),
         "changes": [watcher.changes for watcher in watchers],
-        "final": [_final(value, ranks) for value in returned],
+        "final": [_final(value, ranks, pieces) for value in returned],
         "unread": wire.unread(),
         "rounds": max(wire.now, default=0),
     }
 
 
-def _final(value, ranks):
+def _final(value, ranks, pieces):
     if isinstance(value, Chunks):
         value = [value[i] for i in range(ranks)]
     if not isinstance(value, (list, tuple)):
         return None
-    return [contents(part, ranks) if np.shape(part) == (ranks * ranks,) else None for part in value]
+    length = pieces * ranks * ranks
+    final = []
+    for part in value:
+        if np.shape(part) == (pieces * length,):
+            final += [contents(piece, ranks, pieces) for piece in np.reshape(part, (pieces, length))]
+        else:
+            final.append(None)
+    return final

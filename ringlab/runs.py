@@ -141,7 +141,7 @@ def run(
     words, verdict = judge_outputs(function, buffers, flat, op, probe, travels)
     lost = remarks.on_numbers(arrays, outputs, flat, op, dtype, travels)
     judged = (f"{words} ({'; '.join(lost)})" if lost else words), verdict
-    about = {"op": op, "values": _first_values(buffers, ranks), "source": source.source_of(function)}
+    about = {"op": op, "values": _first_values(buffers, ranks, pieces_of(function)), "source": source.source_of(function)}
     return Run(
         source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped, network=network
     )
@@ -218,7 +218,7 @@ def probe_of(function, ranks, world=None):
     Our own algorithms are probed here, once. Any other code is probed in a rank process, where it can do no harm; when
     that fails, the run itself will tell why.
     """
-    if ranks > MAX_RANKS:
+    if ranks * pieces_of(function) > MAX_RANKS:
         return None
     if source.is_builtin(function):
         return _builtin_probe(function, ranks)
@@ -319,11 +319,19 @@ def _flat_result(value, rank, size):
     return value
 
 
-def _first_values(buffers, ranks):
+def pieces_of(function):
+    """Into how many pieces an algorithm cuts its chunks; its trace follows the pieces."""
+    return getattr(function, "pieces", 1)
+
+
+def _first_values(buffers, ranks, pieces):
     """values[r][c]: the first element of chunk c on rank r, for drawing; None when there are no plain numbers."""
-    if buffers[0].size < ranks or buffers[0].dtype.kind not in "iuf" or ranks > MAX_RANKS:
+    if buffers[0].size < ranks * pieces or buffers[0].dtype.kind not in "iuf" or ranks > MAX_RANKS:
         return None
     from .chunks import bounds
 
-    offsets = bounds(buffers[0].size, ranks)[:-1]
+    edges = bounds(buffers[0].size, ranks)
+    offsets = [
+        low - -(high - low) * k // pieces for low, high in zip(edges, edges[1:], strict=False) for k in range(pieces)
+    ]
     return [[float(buffer[offset]) for offset in offsets] for buffer in buffers]

@@ -55,17 +55,20 @@ def slots(terms, ranks):
 class Trace:
     """What happened in one run, event by event, in order of (round, rank, program).
 
-    ranks: P.  nchunks: P as well.  algorithm, op: names.  rounds: the run's end with one time unit per message.
+    ranks: P.  nchunks: P as well, or 2P when the algorithm works on half chunks.  algorithm, op: names.
+    rounds: the run's end with one time unit per message.
     changes: aligned with `events`; each a tuple of (chunk, terms) that the rank's buffer held differently after the
     event.  values[r][c]: first element of chunk c in rank r's input, or None.  source: list of (line, text).
     failure: None, or a dict of verdict, rank, round, text, waiting for a run that did not finish.
     """
 
-    def __init__(self, programs, ranks, rounds, algorithm, op="sum", values=None, source=None, failure=None):
+    def __init__(
+        self, programs, ranks, rounds, algorithm, op="sum", values=None, source=None, failure=None, nchunks=None
+    ):
         self._programs = programs  # per rank the (event, changes) pairs in program order
         rows = sorted((row for program in programs for row in program), key=lambda row: (row[0].round, row[0].rank))
         self.events, self.changes = tuple(event for event, _ in rows), tuple(changes for _, changes in rows)
-        self.ranks = self.nchunks = ranks
+        self.ranks, self.nchunks = ranks, ranks if nchunks is None else nchunks
         self.rounds, self.algorithm, self.op = rounds, algorithm, op
         self.values, self.source, self.failure = values, source, failure
 
@@ -84,7 +87,7 @@ class Trace:
     @property
     def initial(self):
         """Terms at the start: per rank and chunk, the rank's own."""
-        return tuple(tuple((rank,) for _ in range(self.ranks)) for rank in range(self.ranks))
+        return tuple(tuple((rank,) for _ in range(self.nchunks)) for rank in range(self.ranks))
 
     def by_rank(self, rank):
         """The (event, changes) pairs of one rank, in the order of its program."""
@@ -218,6 +221,7 @@ class Trace:
             "algorithm": self.algorithm,
             "op": self.op,
             "ranks": self.ranks,
+            "nchunks": self.nchunks,
             "rounds": self.rounds,
             "programs": [
                 [[list(event), [[chunk, list(terms)] for chunk, terms in changes]] for event, changes in program]
@@ -251,6 +255,7 @@ class Trace:
                 data["values"],
                 source,
                 data["failure"],
+                data.get("nchunks"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"this is no saved trace ({type(error).__name__}: {error})") from None
@@ -361,7 +366,7 @@ def build(probe, programs, **about):
             event = Event(rank, KINDS[kind], peer, chunks, terms, nbytes, starts[rank][i], line, start, end)
             rows.append((event, changes))
         built.append(rows)
-    return Trace(built, ranks, rounds, **about)
+    return Trace(built, ranks, rounds, **about, nchunks=probe.get("chunks") if foretold else None)
 
 
 def _flat(message):
