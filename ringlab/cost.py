@@ -11,9 +11,10 @@ BadInput, which names the argument.
 import math
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from .forms import ALLREDUCES, OTHERS, OWN_PORTS, POWERS_ONLY, Cost, Question
+from .collectives import OTHERS, POWERS_ONLY
+from .forms import ALLREDUCES, OWN_PORTS, Cost, Question
 from .verdicts import BadInput
 
 LONGEST = 3600  # seconds per message, per byte or per byte added: nobody waits longer
@@ -109,9 +110,9 @@ def busiest_port(algorithm, p, nbytes, ports=None, **options):
 class Bounds(NamedTuple):
     """No all-reduce out of messages between ranks is faster than any of these (seconds)."""
 
-    latency: object
-    bandwidth: object
-    compute: object
+    latency: Any
+    bandwidth: Any
+    compute: Any
 
 
 def lower_bounds(p, nbytes, alpha, beta, gamma=0):
@@ -226,7 +227,7 @@ def _size(nbytes):
 def _time(name, value):
     value = _number(name, value, "seconds")
     if value >= LONGEST:
-        raise BadInput(f"{name}={float(value):g} is an hour or more", f"{name} is in seconds: a microsecond is 1e-6")
+        raise BadInput(f"{name}={value} is an hour or more", f"{name} is in seconds: a microsecond is 1e-6")
     return value
 
 

@@ -9,7 +9,10 @@ are not, `least` and `most` say between which multiples of them the wire's time 
 """
 
 from fractions import Fraction
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+NOTHING = MappingProxyType({})
 
 
 class Cost(NamedTuple):
@@ -17,23 +20,23 @@ class Cost(NamedTuple):
     and out of the busiest port.  least, most: the wire's time as multiples of `seconds`.
     """
 
-    seconds: object
-    sent: object
-    port: object
-    least: object = 1
-    most: object = 1
+    seconds: Any
+    sent: Any
+    port: Any
+    least: Any = 1
+    most: Any = 1
 
 
 class Question(NamedTuple):
     """p ranks of S bytes each; seconds per message, per byte and per byte added; ports; what else a form takes."""
 
     p: int
-    S: object
-    alpha: object = 0
-    beta: object = 0
-    gamma: object = 0
-    ports: object = 1
-    options: dict = {}
+    S: Any
+    alpha: Any = 0
+    beta: Any = 0
+    gamma: Any = 0
+    ports: Any = 1
+    options: Any = NOTHING
 
     def message(self, nbytes):
         """Seconds for which one message of `nbytes` holds its two ports."""
@@ -111,6 +114,25 @@ def _hub(q, n):
         return q.crowd(n * others, piece) + others * q.message(piece)
     message, add = q.message(piece), others * q.add(piece)
     return max(n * message + add, message + n * add) + message
+
+
+def broadcast(q):
+    """ceil(log2 p) (alpha + beta S), down a binomial tree."""
+    levels = q.levels if q.ports == 1 or q.even else q.levels - 1
+    return Cost(levels * q.message(q.S), q.levels * q.S, (q.levels if q.ports == 1 else 1) * q.S)
+
+
+def reduce(q):
+    """ceil(log2 p) (alpha + beta S + gamma S), up a binomial tree.
+
+    When p is no power of two, two children of one rank are ready together: one addition hides behind a message.
+    """
+    message, add = q.message(q.S), q.add(q.S)
+    seconds = q.levels * (message + add)
+    if not q.even:
+        seconds -= min(message, add) if q.ports == 1 else message
+    least = 1 if q.even or q.ports != 1 or not q.gamma else Fraction(9, 10)  # of 9 ranks more than one can hide
+    return Cost(seconds, q.S, (q.levels if q.ports == 1 else 1) * q.S, least)
 
 
 def tree(q):
@@ -260,104 +282,6 @@ def nvls(q):
     return Cost(max(down, back + 2 * message), sent, 2 * sent)
 
 
-# What is no all-reduce (Thakur, Rabenseifner and Gropp 2005, sections 3 and 4). S is the whole buffer: what the root
-# has in the end or at the beginning, or what all ranks together hold.
-
-
-def _levels_of(q):
-    """Bytes that move in each step of a binomial scatter: the half of what a subtree needs, and so on."""
-    return [min(step, q.p - step) * q.share for step in (1 << k for k in range(q.levels))]
-
-
-def scatter(q):
-    """ceil(log2 p) alpha + (p-1)/p S beta, down a binomial tree."""
-    sent = (q.p - 1) * q.share
-    return Cost(sum(q.message(part) for part in _levels_of(q)), sent, sent)
-
-
-def gather(q):
-    """The scatter, played backwards: the root receives."""
-    cost = scatter(q)
-    return cost._replace(sent=max(_levels_of(q)))
-
-
-def broadcast(q):
-    """ceil(log2 p) (alpha + beta S), down a binomial tree."""
-    levels = q.levels if q.ports == 1 or q.even else q.levels - 1
-    return Cost(levels * q.message(q.S), q.levels * q.S, (q.levels if q.ports == 1 else 1) * q.S)
-
-
-def reduce(q):
-    """ceil(log2 p) (alpha + beta S + gamma S), up a binomial tree.
-
-    When p is no power of two, two children of one rank are ready together: one addition hides behind a message.
-    """
-    message, add = q.message(q.S), q.add(q.S)
-    seconds = q.levels * (message + add)
-    if not q.even:
-        seconds -= min(message, add) if q.ports == 1 else message
-    least = 1 if q.even or q.ports != 1 or not q.gamma else Fraction(9, 10)  # of 9 ranks more than one can hide
-    return Cost(seconds, q.S, (q.levels if q.ports == 1 else 1) * q.S, least)
-
-
-def reduce_scatter(q):
-    """(p-1) (alpha + beta S/p + gamma S/p), round the ring."""
-    sent = (q.p - 1) * q.share
-    return Cost((q.p - 1) * (q.message(q.share) + q.add(q.share)), sent, 2 * sent)
-
-
-def all_gather(q):
-    """(p-1) (alpha + beta S/p), round the ring."""
-    sent = (q.p - 1) * q.share
-    return Cost((q.p - 1) * q.message(q.share), sent, 2 * sent)
-
-
-def direct_reduce_scatter(q):
-    """(p-1) (alpha + beta S/p) and the last addition: everybody to everybody (pairwise)."""
-    sent = (q.p - 1) * q.share
-    return Cost(q.crowd(q.p - 1, q.share), sent, 2 * sent if q.ports == 1 else 2 * q.share)
-
-
-def direct_all_gather(q):
-    """(p-1) (alpha + beta S/p)."""
-    sent = (q.p - 1) * q.share
-    return Cost(q.spread(q.p - 1, q.share), sent, 2 * sent if q.ports == 1 else 2 * q.share)
-
-
-def halving_reduce_scatter(q):
-    """log2 p alpha + (p-1)/p S (beta + gamma), for powers of two."""
-    sent = (q.p - 1) * q.share
-    return Cost(sum(q.message(part * q.share) + q.add(part * q.share) for part in halves(q.p)), sent, 2 * sent)
-
-
-def doubling_all_gather(q):
-    """log2 p alpha + (p-1)/p S beta, for powers of two."""
-    sent = (q.p - 1) * q.share
-    return Cost(sum(q.message(part * q.share) for part in halves(q.p)), sent, 2 * sent)
-
-
-def bruck_all_gather(q):
-    """ceil(log2 p) alpha + (p-1)/p S beta, for any p."""
-    sent = (q.p - 1) * q.share
-    return Cost(sum(q.message(part) for part in _levels_of(q)), sent, 2 * sent)
-
-
-def scatter_broadcast(q):
-    """(ceil(log2 p) + p-1) alpha + 2(p-1)/p S beta: a scatter, then an all-gather round the ring."""
-    down, round_ = scatter(q), all_gather(q)
-    return Cost(down.seconds + round_.seconds, down.sent + round_.sent, down.port + round_.port)
-
-
-def all_to_all(q):
-    """(p-1) (alpha + beta S/p), S bytes on every rank, a part for each other one."""
-    return direct_all_gather(q)
-
-
-def barrier(q):
-    """ceil(log2 p) alpha: nobody has news of fewer messages in a row."""
-    return Cost(q.levels * q.alpha, 0, 0)
-
-
 ALLREDUCES = {
     form.__name__: form
     for form in (
@@ -379,24 +303,4 @@ ALLREDUCES = {
         nvls,
     )
 }
-OTHERS = {
-    form.__name__: form
-    for form in (
-        reduce_scatter,
-        all_gather,
-        reduce,
-        broadcast,
-        direct_reduce_scatter,
-        direct_all_gather,
-        halving_reduce_scatter,
-        doubling_all_gather,
-        bruck_all_gather,
-        scatter,
-        gather,
-        scatter_broadcast,
-        all_to_all,
-        barrier,
-    )
-}
-POWERS_ONLY = ("halving_reduce_scatter", "doubling_all_gather")
 OWN_PORTS = ("two_way_ring", "switch", "nvls")  # made for a port per neighbour, or per worker at the switch
