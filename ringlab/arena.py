@@ -63,10 +63,10 @@ class Arena:
         """Index in `counts` of the number of doorbells that `src` has rung at `dst`."""
         return (src * self.ranks + dst) * (LINE // 8)
 
-    def place(self, array):
-        """Where a C-contiguous array lies, or None when it is not in here."""
+    def place(self, array, rank):
+        """Where a C-contiguous array lies, or None when it is not in the region of `rank`."""
         offset = array.__array_interface__["data"][0] - self._base
-        inside = 0 <= offset <= self._memory.size - array.nbytes
+        inside = 0 <= offset - self.start(rank) <= self.region - array.nbytes
         return offset if inside and array.flags.c_contiguous else None
 
     def array(self, offset, shape, dtype, writable=True):
@@ -183,7 +183,7 @@ def no_room(needed):
 
 
 class Heap:
-    """What one rank takes from its region in the course of a call, behind the `used` bytes that the call's buffer has."""
+    """What one rank takes from its region in the course of a call, behind the `used` bytes of the call's buffer."""
 
     def __init__(self, arena, rank, used=0):
         self._arena = arena

@@ -9,8 +9,8 @@ RANK_TASKS = 3  # its main thread, its watcher, a writer of large messages
 
 
 def descriptors(ranks):
-    """Descriptors that the kernel has open while it starts `ranks` ranks: two per pair, eight per rank."""
-    return ranks * (ranks - 1) + 8 * ranks + 16
+    """Descriptors that the kernel has open while it starts `ranks` ranks: two per pair, ten per rank."""
+    return ranks * (ranks - 1) + 10 * ranks + 18
 
 
 def check(ranks):

@@ -45,6 +45,6 @@ print(rl.run("ring"))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True).stdout
     lines = out.splitlines()
-    assert lines[0].startswith("32 ranks need 1264 open files, ")
+    assert lines[0].startswith("32 ranks need 1330 open files, ")
     assert lines[1].startswith("use ranks=") and lines[1].endswith("or fewer, or raise `ulimit -n`")
     assert lines[3].endswith("every rank holds the sum")

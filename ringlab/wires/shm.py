@@ -23,7 +23,10 @@ from .. import machine, plain
 from ..arena import Heap
 from .pipe import BLOCKED, MARK, FrameError, Outbox, wait_for_the_kernel
 
-BELL = struct.Struct("<IHHHIII")  # its length, a mark, source, kind, call, tag of the collective, number of the message
+# A doorbell: a mark, its length, source, kind, call, tag of the collective, number of the message; what kind there is;
+# a last byte, which no doorbell begins with: so one that was cut short is found out by the next.
+BELL = struct.Struct("<HIHHIII")
+LAST = b"\xa5"
 INLINE, LENT, COPIED, READ, FREE = range(5)  # kinds
 SIZE = struct.Struct("<H")  # length of the header behind it
 PLACE = struct.Struct("<QQI")  # a copy: its place, its bytes, length of its header (which comes first)
@@ -47,7 +50,7 @@ class ShmWire:
         self._inbox, self._peers = inbox, sorted({rank, *bells})
         self._bells = {peer: _Bell(fd) for peer, fd in bells.items()}
         self._counts, self._cpus = arena.counts, machine.cpus()
-        self._rest, self._last = b"", rank
+        self._rest, self._source = b"", rank
         self._seen = dict.fromkeys(self._peers, 0)  # doorbells taken from the pipe, per source, over all calls
         self.begin(0)
 
@@ -80,7 +83,7 @@ class ShmWire:
 
     def lendable(self, array):
         """Whether this array can be lent as it is."""
-        return self.arena.place(array) is not None
+        return self.arena.place(array, self.rank) is not None
 
     # ---- sending -------------------------------------------------------------------------------------------
 
@@ -99,7 +102,7 @@ class ShmWire:
                 return
         header, buffers = plain.encode(value)
         size = plain.payload_size(buffers)
-        if BELL.size + SIZE.size + len(header) + size <= LONGEST:
+        if BELL.size + SIZE.size + len(header) + size < LONGEST:
             self._ring(dst, INLINE, tag, number, b"".join([SIZE.pack(len(header)), header, *buffers]))
         else:
             self._ring(dst, COPIED, tag, number, self._copy(header, buffers, size, dst, number))
@@ -121,18 +124,18 @@ class ShmWire:
             bell.flush()
 
     def _lend(self, value):
-        """What tells where the arrays of a message lie; None when they are small, or not in shared memory."""
+        """What tells where the arrays of a message lie; None when they are small, or not in this rank's own region."""
         arrays = value if type(value) is list else [value]
         if not all(isinstance(part, np.ndarray) for part in arrays):
             return None
         if sum(part.nbytes for part in arrays) <= LONGEST // 2:
             return None
-        places = [self.arena.place(part) if part.nbytes else 0 for part in arrays]
+        places = [self.arena.place(part, self.rank) if part.nbytes else 0 for part in arrays]
         if None in places:
             return None
         header = plain.describe(value)
         body = b"".join([SIZE.pack(len(header)), header, struct.pack(f"<{len(places)}Q", *places)])
-        return body if BELL.size + len(body) <= LONGEST else None
+        return body if BELL.size + len(body) < LONGEST else None
 
     def _copy(self, header, buffers, size, dst, number):
         """Copy a message to where its receiver can see it; what tells where that is."""
@@ -150,7 +153,8 @@ class ShmWire:
     def _ring(self, dst, kind, tag, number, body):
         counts, at = self._counts, self.arena.count(self.rank, dst)
         counts[at] = counts[at] + 1
-        bell = BELL.pack(BELL.size + len(body), MARK, self.rank, kind, self.call, tag, number) + body
+        length = BELL.size + len(body) + 1
+        bell = b"".join([BELL.pack(MARK, length, self.rank, kind, self.call, tag, number), body, LAST])
         if self.tamper is None:
             self._bells[dst].ring(bell)
         else:
@@ -195,15 +199,17 @@ class ShmWire:
             data = self._rest + data
         at, end = 0, len(data)
         while end - at >= BELL.size:
-            length, mark, source, kind, call, tag, number = BELL.unpack_from(data, at)
+            mark, length, source, kind, call, tag, number = BELL.unpack_from(data, at)
             if mark != MARK:
-                raise FrameError(self._last, self.rank, "was cut short")
+                raise FrameError(self._source, self.rank, "was cut short")
             if end - at < length:
                 break
-            self._last = source
+            if data[at + length - 1] != LAST[0]:
+                raise FrameError(source, self.rank, "was cut short")
+            self._source = source
             self._seen[source] += 1
             if call == self.call:  # else it was left over from an earlier one
-                self._take(source, kind, tag, number, data[at + BELL.size : at + length])
+                self._take(source, kind, tag, number, data[at + BELL.size : at + length - 1])
             at += length
         self._rest = data[at:]
 
