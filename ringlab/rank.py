@@ -49,6 +49,8 @@ def main(rank, ranks, record_name, control, life, death, links, shared=None):
         wires["lending"] = ShmWire(rank, door.fileno(), {peer: bell.fileno() for peer, bell in bells.items()}, arena)
     clean, modules = hygiene.state(), hygiene.Modules()
     modules.look()
+    import cloudpickle  # noqa: F401  (now, so that no call pays for it)
+
     send_message(control, {"say": "up"})
     while True:
         try:

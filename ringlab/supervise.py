@@ -32,6 +32,7 @@ from .verdicts import Interrupted
 from .waits import Wait, hopeless
 
 TICK = 0.02  # seconds between two looks at the record
+START_UP = 30.0  # seconds that a rank may take, beyond the time limit, to load its function and what that imports
 SETTLE = 0.25  # at most this long the others may come to rest after a failure
 PRINT_LINES = 200  # per rank and call
 
@@ -72,11 +73,11 @@ class Supervisor:
             try:
                 for rank, command in zip(self.ranks, commands, strict=True):
                     rank.channel.queue({**command, "call": world.calls})
-                self._await("ready")
+                self._await("ready", self.timeout + START_UP)
                 for rank in self.ranks:
                     rank.channel.queue("go")
                 with self._progress() as self._bar:
-                    self._await("done")
+                    self._await("done", self.timeout)
                 self._show_prints()
                 self.events = [block.copy_events() for block in self.blocks]
                 unread = self._unread()
@@ -95,7 +96,8 @@ class Supervisor:
             finally:
                 world.used = time.monotonic()
 
-    def _await(self, word):
+    def _await(self, word, limit):
+        self._limit = limit
         pending = set(self.members)
         next_look = time.monotonic() + TICK
         while pending:
@@ -201,7 +203,7 @@ class Supervisor:
             moved = (states[rank][3], self.ranks[rank].channel.moved)
             if self._last_moved.get(rank, (None, now))[0] != moved:
                 self._last_moved[rank] = (moved, now)
-        quiet = [rank for rank in sorted(pending) if now - self._last_moved[rank][1] > self.timeout]
+        quiet = [rank for rank in sorted(pending) if now - self._last_moved[rank][1] > self._limit]
         if not quiet:
             return
         stuck = self._stuck(states)
@@ -227,7 +229,7 @@ class Supervisor:
         raise reports.stall(
             current if current >= 0 else rank,
             where,
-            self.timeout,
+            self._limit,
             line=self.blocks[rank].state[LINE],
             round=self._round(rank),
             waiting=self._waiting(stuck),
