@@ -78,7 +78,7 @@ def deadlock(waits, done, name="", shut=None, **fields):
     else:
         head = ", ".join(describe(wait) for wait in found[:SHOWN_WAITS])
         head += f", ... ({len(found)} ranks in the cycle)" if len(found) > SHOWN_WAITS else ""
-        tail = "none of them can ever move"
+        tail = "none of them can ever move" if len(found) > 1 else f"rank {first.rank} can never move"
     place = places(found, name)
     everybody = [waits[rank] for rank in sorted(waits)]
     return Deadlock(

@@ -65,7 +65,7 @@ class Exchange:
             value, tag = self._wire.recv(src)
         if self._network is not None:
             value = self._delayed(value, src)
-        if self.waits(plain.numbers_in(value)):
+        if src != self._wire.rank and self.waits(plain.numbers_in(value)):
             self._wire.send(NOTHING, src, RECEIPT)
         return value, tag
 

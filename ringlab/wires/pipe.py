@@ -136,7 +136,7 @@ class PipeWire:
         self._outboxes[dst].write(self._frame(header, buffers, dst, tag))
 
     def send_blocking(self, value, dst, on_blocked, tag=0):
-        """Send and wait for the reader where the pipe is full: `on_blocked(False)` when it is, True while it is still."""
+        """Send; when the pipe is full, `on_blocked(False)` is called, and `on_blocked(True)` while it still is."""
         header, buffers = plain.encode(value)
         if dst == self.rank:
             self._to_self.append((header, b"".join(buffers), tag))

@@ -229,10 +229,7 @@ class VirtualWire:
         """Send to `dst` and receive from `src` with the rank's own `recv`: neither waits for the other."""
         nbytes, eager = numbers_in(x), self.network.eager
         line = source.calling_line() if self._lines else 0
-        if eager is None or nbytes <= eager:
-            receipt = None
-        else:
-            receipt = []
+        receipt = None if eager is None or nbytes <= eager or dst == rank else []
         self._post(self._link(rank, dst), nbytes, _copied(x), line, receipt)
         got = recv(src)
         if receipt is not None:
