@@ -136,7 +136,7 @@ class Comm:
 
     def _enter(self, what, name=""):
         self._calls += 1
-        self._endpoint.doing = f"its collective {self._calls}, {name + ': ' if name else ''}{what}"
+        self._endpoint.doing = f"collective {self._calls} ({name + ', ' if name else ''}{what})"
         self._endpoint.tag = zlib.crc32(self._endpoint.doing.encode()) | 1
 
 
