@@ -28,8 +28,13 @@ _LAZY = {
     "close": "world",
     "load": "trace",
     "Network": "network",
+    "skyline": "views.figures",
+    "link_map": "views.figures",
+    "compare": "comparison",
+    "winners": "comparison",
+    "card": "cards",
 }
-_MODULES = ("faults", "verdicts", "training", "buckets", "cost")
+_MODULES = ("faults", "verdicts", "training", "buckets", "cost", "exercises")
 
 __all__ = [  # noqa: PLE0604  (the names of _LAZY and _MODULES are strings)
     *algorithms.__all__,
