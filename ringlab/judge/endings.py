@@ -142,6 +142,7 @@ def _blocked(seen):
     first, peer = cycle[0]
     sent = _sent_to(seen, peer, first)
     lying = [src for src, dst in seen.unread if dst == first and src != peer]
+    elsewhere = [dst for src, dst in seen.unread if src == peer and dst != first]
     if first == peer:
         family, text = "waits_for_itself", f"rank {first} waits for a message from itself"
     elif peer in seen.finished:
@@ -152,6 +153,8 @@ def _blocked(seen):
         text = f"deadlock, {in_a_circle(cycle)}"
         if lying:
             family = "waits_for_another"
+        elif elsewhere:
+            family = "sent_elsewhere"
         elif all(_sent_to(seen, src, dst) == 0 for dst, src in cycle):
             family = "nobody_sends"
         else:
@@ -160,6 +163,8 @@ def _blocked(seen):
     where = f"Rank {first} is left waiting for {f'rank {peer}' if first != peer else 'itself'} in round {round}."
     if family == "waits_for_another":
         where += f" A message from rank {listed(lying)} to it lies unread."
+    if family == "sent_elsewhere":
+        where += f" Rank {peer} has sent to rank {listed(elsewhere)}, where it lies unread."
     return Finding(
         "DEADLOCK",
         family,

@@ -48,7 +48,7 @@ def observe(function, ranks, note=None, on_switch=None):
 
         def step():
             watcher.look()
-            loans[rank].look()
+            loans[rank].look(watcher.changes[-1])
             if len(watcher.messages) >= most_events(ranks):
                 raise Endless
             if note:
@@ -60,7 +60,7 @@ def observe(function, ranks, note=None, on_switch=None):
                 slots = _slots_of(x, watcher.chunks.buffer, ranks)
                 send(x, dst)
                 lent[rank].append(slots)
-                loans[rank].add(x)
+                loans[rank].add(x, slots)
                 watcher.note(x)
 
             def watched_recv(src):
@@ -71,7 +71,7 @@ def observe(function, ranks, note=None, on_switch=None):
                 if note:
                     note(int(wire.now[rank]))
                 lent[rank].append([])
-                loans[rank].add(())
+                loans[rank].add((), ())
                 watcher.note(x)
                 return x
 
@@ -99,7 +99,7 @@ def observe(function, ranks, note=None, on_switch=None):
         ended = {"kind": "exit" if isinstance(error, SystemExit) else "exception", "rank": rank, **_told(error)}
     for watcher, mine in zip(watchers, loans, strict=True):
         watcher.look(everywhere=True)
-        mine.look()
+        mine.look(watcher.changes[-1])
     parts = [_parts(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
     recorded = [len(watcher.messages) for watcher in watchers]  # an event may lack what its call did not finish
     events = [mine[:count] for mine, count in zip(wire.events, recorded, strict=True)]
@@ -126,23 +126,25 @@ class _Loans:
     """What one rank has sent, as the memory that it handed to send and a copy of what that held."""
 
     def __init__(self, watch):
-        self._watch, self._open = watch, []
+        self._watch, self._open = watch, []  # open: (event, whether it is memory of the chunks, arrays, copies)
         self.rewritten = []  # per event: after which event its memory was first seen changed, or None
 
-    def add(self, message):
-        """Note the next event; `message` is () for a receive."""
+    def add(self, message, slots):
+        """Note the next event: a message that shares memory with the chunks `slots`; () for a receive."""
         parts = message if isinstance(message, (list, tuple)) else [message]
         parts = [part for part in parts if isinstance(part, np.ndarray)] if self._watch else []
         if parts and len(self._open) < MOST_LOANS:
-            self._open.append((len(self.rewritten), parts, [part.copy() for part in parts]))
+            self._open.append((len(self.rewritten), bool(slots), parts, [part.copy() for part in parts]))
         self.rewritten.append(None)
 
-    def look(self):
-        """Note which of the memory sent so far has changed."""
+    def look(self, changes):
+        """Note which of the memory sent so far has changed. changes: of the chunks, since the last look."""
         same = []
         for loan in self._open:
-            index, parts, copies = loan
-            if all(np.array_equal(part, copy) for part, copy in zip(parts, copies, strict=True)):
+            index, of_chunks, parts, copies = loan
+            if (of_chunks and not changes) or all(
+                np.array_equal(part, copy) for part, copy in zip(parts, copies, strict=True)
+            ):
                 same.append(loan)
             else:
                 self.rewritten[index] = len(self.rewritten) - 1

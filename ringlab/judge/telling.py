@@ -4,6 +4,7 @@ import linecache
 
 from .. import source
 from ..reports import NAMELESS
+from .learnerfile import LearnerFunction
 from .lending import hazard
 from .verdict import Milestones, Verdict, hints
 from .words import listed
@@ -76,8 +77,8 @@ def source_line(function, line, file=NAMELESS):
     """'line 5: send(...)', 'line 5' when there is no text to show, '' for line 0."""
     if not line:
         return ""
-    own = source.file_of(function) or ""
-    text = dict(source.source_of(function) or ()).get(line) if file == NAMELESS else None
+    own = getattr(function, "path", None) or source.file_of(function) or ""
+    text = dict(_source(function) or ()).get(line) if file == NAMELESS else None
     text = text or linecache.getline(own if file == NAMELESS else file, line)
     return f"line {line}: {text.strip()}" if text.strip() else f"line {line}"
 
@@ -150,7 +151,11 @@ def _trace(judged, ranks, finding):
 
 
 def _about(judged):
-    return {"algorithm": judged.name, "source": source.source_of(judged.function)}
+    return {"algorithm": judged.name, "source": _source(judged.function)}
+
+
+def _source(function):
+    return function.source() if isinstance(function, LearnerFunction) else source.source_of(function)
 
 
 def _ranks(numbers):

@@ -195,6 +195,10 @@ FAMILIES = {
         "A rank waits for one rank, while another's message to it lies unread.",
         "Receive from the rank that sends to you: where all send to rank + 1, receive from (rank - 1) % p.",
     ),
+    "sent_elsewhere": (
+        "The rank that is waited for has sent to another one, which does not ask for it.",
+        "Send to the rank that receives from you: where all receive from rank - 1, send to (rank + 1) % p.",
+    ),
     "one_receive_too_many": (
         "More messages are waited for than were sent.",
         "Let every receive have its send: the same number of rounds on both sides.",
