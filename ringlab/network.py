@@ -132,17 +132,22 @@ class Network:
 
     def _check_reach(self, ranks):
         """BadInput for a rank that nobody can reach: no all-reduce can end on such a network."""
-        closed = set(self.blocked) | {where for where, since, until in self.off if until is None and since <= 0}
+        shut = {where for where, since, until in self.off if until is None and since <= 0}
         for rank in range(ranks):
-            others = [peer for peer in range(ranks) if peer != rank]
-            shut = rank in closed or (others and all((peer, rank) in closed for peer in others))
-            if shut and ranks > 1:
-                field = "blocked" if all((peer, rank) in set(self.blocked) for peer in others) else "off"
-                raise BadInput(
-                    f"network.{field} leaves rank {rank} where nobody can reach it",
-                    "an all-reduce needs a way to every rank: open at least one edge to it",
-                    rank=rank,
-                )
+            for field, reaches in (
+                ("blocked", lambda src, dst: (src, dst) not in self.blocked),
+                ("off", lambda src, dst: not shut & {src, dst, (src, dst)}),
+                (
+                    "nat",
+                    lambda src, dst: dst not in self.nat or (src not in self.nat and (dst, src) not in self.blocked),
+                ),
+            ):
+                if ranks > 1 and not any(reaches(peer, rank) for peer in range(ranks) if peer != rank):
+                    raise BadInput(
+                        f"network.{field} leaves rank {rank} where nobody can reach it",
+                        "an all-reduce needs a way to every rank: open at least one edge to it",
+                        rank=rank,
+                    )
 
     @property
     def plain(self):
