@@ -7,6 +7,7 @@ from .record import RECV, SEND
 from .verdicts import BadInput
 
 VERSION = 1
+UNKNOWN = "not known"
 
 
 class Event(NamedTuple):
@@ -192,26 +193,30 @@ class Trace:
         """Per rank the expression of its chunk after the whole run."""
         sums = [str(rank) for rank in range(self.ranks)]
         held = [(rank,) for rank in range(self.ranks)]
-        known = [{(rank,): str(rank)} for rank in range(self.ranks)]  # per rank: terms -> how it came by them
+        came = [[] for _ in range(self.ranks)]  # per rank the (terms, expression) it received, the latest first
         on_the_way = {}  # (src, dst) -> expressions of the chunk in messages not yet received, in order
         for event, changes in self._causal():
             rank = event.rank
             terms = dict(zip(event.chunks, event.terms, strict=True)).get(chunk)
             if event.kind == "send":
-                on_the_way.setdefault((rank, event.peer), []).append(known[rank].get(terms))
-                continue
-            came = on_the_way[event.peer, rank].pop(0)
-            if came is not None:
-                known[rank][terms] = came
+                mine = [(held[rank], sums[rank]), *came[rank]]
+                on_the_way.setdefault((rank, event.peer), []).append(_expression(mine, terms))
+            else:
+                expression = on_the_way[event.peer, rank].pop(0)
+                if terms is not None:
+                    came[rank].insert(0, (terms, expression or UNKNOWN))
+                    if terms == held[rank] and expression != sums[rank]:
+                        sums[rank] = UNKNOWN  # it may have been copied: that changes no terms
             for _, after in [change for change in changes if change[0] == chunk]:
-                if came is not None and after == terms:
-                    sums[rank] = came
-                elif came is not None and after == tuple(sorted(held[rank] + terms)):
-                    sums[rank] = f"({came} + {sums[rank]})"
+                copied = _expression(came[rank], after)
+                added = _expression(came[rank], _less(after, held[rank]))
+                if copied is not None:
+                    sums[rank] = copied
+                elif added is None or UNKNOWN in (added, sums[rank]):
+                    sums[rank] = UNKNOWN
                 else:
-                    sums[rank] = "not known"
+                    sums[rank] = f"({added} + {sums[rank]})"
                 held[rank] = after
-                known[rank][after] = sums[rank]
         return sums
 
     def to_dict(self):
@@ -309,6 +314,21 @@ def load(path):
     if not isinstance(data, dict):
         raise BadInput(f"{path} is no saved trace: it holds a {type(data).__name__}")
     return Trace.from_dict(data)
+
+
+def _expression(known, terms):
+    """The expression of these terms among (terms, expression) pairs, the first that fits; None when there is none."""
+    return next((expression for held, expression in known if held == terms), None)
+
+
+def _less(terms, others):
+    """The terms that are left when `others` are taken away, or None when some of those are not there."""
+    left = list(terms)
+    for term in others:
+        if term not in left:
+            return None
+        left.remove(term)
+    return tuple(left)
 
 
 def _outer(text):
