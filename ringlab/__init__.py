@@ -20,6 +20,7 @@ _LAZY = {
     "run": "runs",
     "Run": "runs",
     "show": "views.player",
+    "wall": "views.bricks",
     "predict": "classroom",
     "claims": "classroom",
     "check": "judge.checking",
