@@ -35,7 +35,7 @@ _LAZY = {
     "winners": "comparison",
     "card": "cards",
 }
-_MODULES = ("faults", "verdicts", "training", "buckets", "cost", "exercises")
+_MODULES = ("faults", "verdicts", "training", "buckets", "overlap", "scaling", "sharding", "cost", "exercises")
 
 __all__ = [  # noqa: PLE0604  (the names of _LAZY and _MODULES are strings)
     *algorithms.__all__,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from .shapes import SHAPES
 from .verdicts import BadInput
 
-__all__ = ["SHAPES", "Bucket", "Plan", "Timeline", "best_count", "exposed", "plan", "ring_seconds", "timeline"]
+__all__ = ["SHAPES", "Bucket", "Plan", "Timeline", "best_count", "drag", "exposed", "plan", "ring_seconds", "timeline"]
 
 MIB = 2**20
 
@@ -174,6 +174,28 @@ def best_count(nbytes, backward, ranks, alpha, beta):
     most = max(math.sqrt(backward / start), (backward - ring_seconds(nbytes, ranks, 0, beta)) / start, 1)
     around = (math.floor(most), math.floor(most) + 1)
     return min(around, key=lambda count: exposed(count, nbytes, backward, ranks, alpha, beta))
+
+
+LIMITS = (
+    ("every array", 1),
+    *((f"{number} MiB", number * MIB) for number in (1, 5, 25, 100)),
+    ("one buffer", math.inf),
+)
+
+
+def drag(shapes, backward, ranks, alpha, beta, limits=LIMITS, first=MIB):
+    """A figure with a slider over the buckets' size: what travels under backward, and what sticks out.
+
+    limits: (name, bytes) pairs; as for `plan`, with the first bucket at most `first` but for the last of them. The
+    others are those of `timeline`.
+    """
+    from .views.gantt import of_timelines
+
+    plans = [plan(shapes, cap, math.inf if cap == math.inf else first) for _, cap in limits]
+    lines = [timeline(each, backward, ranks, alpha, beta) for each in plans]
+    head = shapes if isinstance(shapes, str) else "the model"
+    usual = next((i for i, (_, cap) in enumerate(limits) if cap == 25 * MIB), 0)
+    return of_timelines(lines, "bucket size", [name for name, _ in limits], usual, head)
 
 
 def _limit(name, value):
