@@ -196,21 +196,37 @@ class Lesson:
         return self
 
     def run_all(self):
-        """Run > Run All Cells, by the menu, and wait until nothing is left to run. Gives the lesson.
+        """Run > Run All Cells, by the menu, and wait until all have run, or one shows an error that it should not.
 
-        JupyterLab leaves out what comes after a cell that fails, unless that cell is tagged raises-exception.
+        (After an error that is the lesson, JupyterLab shows the cells that wait as if they did not, so that an
+        empty prompt says nothing.) Gives the lesson.
         """
         self.page.get_by_role("menuitem", name="Run", exact=True).click()
         self.page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
         self.page.wait_for_function(
-            r"""() => {
-                const prompts = [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')]
-                    .map(prompt => prompt.textContent);
-                return prompts.some(text => /\[\d+\]/.test(text)) && !prompts.some(text => text.includes('[*]'));
+            r"""([code, red]) => {
+                const cells = [...document.querySelectorAll('.jp-Notebook .jp-Cell')];
+                const ran = number => /\[\d+\]/.test(cells[number].querySelector('.jp-InputPrompt').textContent);
+                const stderr = '[data-mime-type="application/vnd.jupyter.stderr"]';
+                return code.every(ran) || cells.some((cell, at) => !red.includes(at) && cell.querySelector(stderr));
             }""",
+            arg=[self.code(), self.red()],
             timeout=1000 * SECONDS,
         )
         return self
+
+    def code(self):
+        """Numbers of the cells that have something to run."""
+        cells = enumerate(self.cells())
+        return [at for at, cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
+
+    def red(self):
+        """Numbers of the cells that show an error, or anything on the error stream, in the master."""
+        return [
+            at
+            for at, cell in enumerate(self.cells())
+            if any(out["output_type"] == "error" or out.get("name") == "stderr" for out in cell.get("outputs", ()))
+        ]
 
     def cell(self, number):
         """The cell of that number, counted from 0 over all cells, as a locator."""

@@ -15,16 +15,8 @@ def test_a_lesson_runs_in_the_browser(lesson, name, theme):
     assert opened.page.locator("body").get_attribute("data-jp-theme-light") == str(theme == "light").lower()
     assert opened.page.locator(".jp-OutputArea-output").count() == 0, "the copy gives the answers away"
     opened.run_all()
-    cells = list(enumerate(opened.cells()))
-    red = [
-        number
-        for number, cell in cells
-        for output in cell.get("outputs", ())
-        if output["output_type"] == "error" or output.get("name") == "stderr"
-    ]
-    assert opened.cells_in_red() == red, [opened.text_of(number) for number in opened.cells_in_red()]
-    code = [number for number, cell in cells if cell["cell_type"] == "code" and "".join(cell["source"]).strip()]
-    assert opened.cells_run() == code
+    assert opened.cells_in_red() == opened.red(), [opened.text_of(number) for number in opened.cells_in_red()]
+    assert opened.cells_run() == opened.code()
 
 
 def test_the_first_start_shows_no_news_and_asks_nothing(lesson):
