@@ -11,8 +11,7 @@ def encode(trace, times=False):
 
     Sets of ranks are written once, as "0-2,5x2" (ranks 0 to 2 once, rank 5 twice), and referred to by number.
     A message is [src, dst, round, chunks, terms, nbytes, line, landing, times]; its landing (None: never taken) is
-    [round, place in the receiver's program, line, changes]. A receiver takes messages in program order, so a landing
-    is never earlier than the one before it, whenever the message arrived.
+    [round, place in the receiver's program, line, changes].
     """
     written = {}
 
@@ -67,6 +66,18 @@ def _terms_text(terms):
     )
 
 
+def in_program_order(trace, rank):
+    """(round, place, event, changes) of a rank: when its program had taken what it received, and its place there.
+
+    A rank takes its messages in program order, so one that arrived early counts in the round of the one before it.
+    """
+    landed = 0
+    for place, (event, changes) in enumerate(trace.by_rank(rank)):
+        if event.kind == "recv":
+            landed = max(landed, event.round)
+        yield landed, place, event, changes if trace.provenance else ()
+
+
 def _pair_messages(trace, number, times):
     """The messages of a trace, and changes that belong to no landing: (round, rank, chunk, terms)."""
     origin = min((event.start for event in trace.events), default=0.0)
@@ -76,11 +87,9 @@ def _pair_messages(trace, number, times):
 
     arrivals, edits = {}, []  # (src, dst) -> receives in order
     for rank in range(trace.ranks):
-        landed = 0
-        for place, (event, changes) in enumerate(trace.by_rank(rank)):
-            changed = [[chunk, number(terms)] for chunk, terms in changes] if trace.provenance else []
+        for landed, place, event, changes in in_program_order(trace, rank):
+            changed = [[chunk, number(terms)] for chunk, terms in changes]
             if event.kind == "recv":
-                landed = max(landed, event.round)
                 landing = [landed, place, event.line, changed]
                 arrivals.setdefault((event.peer, rank), []).append((event, landing))
             else:

@@ -34,7 +34,7 @@ function planStage(run, width) {
   const stacked = !alone && width < (P > 6 ? 660 : 560);
   const ringW = alone || stacked ? 0 : Math.round(width * (kind === "none" ? 0.6 : 0.4));
   const ghost = !alone && run.neighbours && (!stacked || P <= 4) ? 1 : 0; // the copy of rank 0 at the right edge
-  const x0 = (ringW ? ringW + 14 : 0) + (kind === "bars" ? 40 : 30);
+  const x0 = (ringW ? ringW + 14 : 0) + (kind === "bars" ? 40 : 33);
   const col = clamp((width - x0 - 4) / (P + ghost), 4, kind === "bars" ? 16 : 112);
   const cell = cellPlan(kind, P, col);
   const pitch = kind === "bars" ? col : cell.boxH + 10;

@@ -48,7 +48,8 @@ function mountRing(host, data, options = {}) {
     asValue: false,
     byTime: false,
     now: 0, // microseconds, in real time
-    cursor: null,
+    cursor: null, // the chunk that is looked at
+    roving: false, // the arrow keys move the cursor
     path: null,
   };
 
@@ -145,7 +146,9 @@ function mountRing(host, data, options = {}) {
       return [before, quiz.question()];
     }
     const words = [`${state.lead} ${sentence(aloud)}`.trim()];
-    return quiz && !quiz.open() && state.s === last() ? [...words, quiz.score()] : words;
+    if (quiz?.open() && !state.catchingUp) words.push(quiz.ahead());
+    if (quiz && !quiz.open() && state.s === last()) words.push(quiz.score());
+    return words;
   }
 
   function write(into, texts, strong) {
@@ -213,6 +216,7 @@ function mountRing(host, data, options = {}) {
     state.s = clamp(s, 0, last());
     state.lead = lead;
     state.path = state.cursor = null;
+    state.roving = false;
     state.flying = !jump && !calm.matches && stops[state.s].kind === "round";
     elapsed = state.flying ? 0 : FLIGHT;
     tip.hidden = true;
@@ -397,6 +401,7 @@ function mountRing(host, data, options = {}) {
     tip.hidden = true;
     if (asking() && found?.kind === "cell") return choose(found.r, found.c);
     state.cursor = state.path = null;
+    state.roving = false;
     if (!found) {
       if (state.told) tell();
       return paint();
@@ -431,6 +436,7 @@ function mountRing(host, data, options = {}) {
   function startCursor() {
     if (!run.known) return;
     const landings = run.rounds[round()]?.landings.filter((m) => m.dst === state.focus) ?? [];
+    state.roving = true;
     placeCursor(state.focus, landings.flatMap((m) => m.land.changes)[0]?.c ?? 0);
   }
 
@@ -480,7 +486,7 @@ function mountRing(host, data, options = {}) {
     const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (presses && target?.matches(".choice")) choose(quiz.rank, +target.dataset.hit.split(" ")[2]);
     else if (asking() && askKey(name)) state.told = false;
-    else if (!asking() && state.cursor && cursorKey(name)) state.told = true;
+    else if (state.roving && cursorKey(name)) state.told = true;
     else if (ACTIONS[name]) ACTIONS[name]();
     else return;
     event.preventDefault();
@@ -490,6 +496,7 @@ function mountRing(host, data, options = {}) {
     if (!keys.hidden || !tip.hidden || state.told || state.cursor) {
       keys.hidden = tip.hidden = true;
       state.cursor = state.path = null;
+      state.roving = false;
       paint();
       return tell();
     }

@@ -17,6 +17,8 @@ function makeQuiz(run, rank) {
     return `Round ${t} of ${run.R}: which chunk do you send? Click it in your column.`;
   }
 
+  const ahead = () => `You are rank ${rank}: you send in round ${open().t}.`;
+
   // { right, text, reveal }: a miss says where that chunk came from, then how to think, then which one it is.
   function choose(c) {
     const asked = open();
@@ -55,5 +57,5 @@ function makeQuiz(run, rank) {
 
   const score = () =>
     `You found ${questions.filter((x) => !x.misses).length} of ${questions.length} at the first try.`;
-  return { rank, open, last, question, choose, score };
+  return { rank, open, last, question, ahead, choose, score };
 }

@@ -71,7 +71,7 @@ function makeStage(run) {
     }
     for (let c = 0; c < run.C; c += everyChunk)
       layers.names.append(label("name row", x0 - 8, plan.rowY(c) + pitch / 2 + 4, `c${c}`));
-    if (col < 48) layers.names.append(label("name row", x0 - 6, y0 - 9, "rank"));
+    if (col < 48) layers.names.append(label("name row", x0 - 5, y0 - 9, "rank"));
     if (plan.ghost)
       layers.names.append(svg("path", { class: "edge", d: `M${plan.colX(run.P)} ${y0 - 20}V${plan.rowY(run.C)}` }));
   }

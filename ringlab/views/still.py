@@ -5,6 +5,8 @@ One SVG text that needs no script: what a player shows in print, in an untrusted
 
 from html import escape
 
+from .encoding import in_program_order
+
 # The colours of ranks 0 to 7, as in player.js: hue says whose gradient, and nothing else.
 COLOURS = ("#5b9bea", "#f7b733", "#38b28a", "#dcbcfb", "#a98be8", "#9fe0f4", "#c48f5c", "#dfe766")
 STYLE = (
@@ -52,15 +54,25 @@ def _title(trace):
 def _moments(trace):
     """(words, holdings) of the start, of the end of adding where there is one, and of the end."""
     phases = [trace.phase(k) for k in range(trace.rounds)]
-    moments = [("at the start", trace.holds(-1))]
+    moments = [("at the start", _held(trace, -1))]
     if "copying" in phases:
         turn = phases.index("copying")
         if 0 < turn and set(phases[:turn]) == {"adding"} and set(phases[turn:]) == {"copying"}:
-            moments.append(("adding is over", trace.holds(turn - 1)))
+            moments.append(("adding is over", _held(trace, turn - 1)))
     if trace.rounds:
         words = "where it stopped" if trace.failure else "at the end"
-        moments.append((words, trace.holds(trace.rounds - 1)))
+        moments.append((words, _held(trace, trace.rounds - 1)))
     return moments
+
+
+def _held(trace, round):
+    """Terms per rank and chunk after `round`, as the player shows them."""
+    held = [list(row) for row in trace.initial]
+    for rank, row in enumerate(held):
+        for landed, _, _, changes in in_program_order(trace, rank):
+            for chunk, terms in changes if landed <= round else ():
+                row[chunk] = terms
+    return held
 
 
 def _cell_size(ranks):

@@ -156,18 +156,25 @@ function lastChange(run, r, c, t) {
 
 // How the sum in chunk c of rank r after round t was made, "((2 + 3) + 0)", and the ranks it came by.
 function historyOf(run, r, c, t) {
-  const landings = landingsUpTo(run, t).filter((m) => m.dst === r && m.land.changes.some((x) => x.c === c));
-  let made = { sum: listed(run.holds[0][r * run.C + c].ranks), path: [r] };
-  for (const m of landings) {
-    const { sign, after } = m.land.changes.find((x) => x.c === c);
-    if (sign === "~") {
-      made = { sum: termsWords(run, after), path: [r] };
-      continue;
+  const made = run.holds[0].slice(0, run.P).map((_, rank) => ({ sum: `${rank}`, path: [rank] }));
+  // Per rank, how it came by terms that it has seen: what it sends may be a parcel that it did not keep.
+  const known = made.map((own, rank) => ({ [run.holds[0][rank * run.C + c].text]: own }));
+  const under = {}; // way of the messages that are on their way
+  for (const { moves, landings } of run.rounds.slice(0, t + 1)) {
+    const text = (m) => m.terms[m.chunks.indexOf(c)].text;
+    for (const m of moves) if (m.chunks.includes(c)) under[m.n] = known[m.src][text(m)];
+    for (const m of landings) {
+      const came = under[m.n] && { sum: under[m.n].sum, path: [...under[m.n].path, m.dst] };
+      if (came) known[m.dst][text(m)] = came;
+      for (const { sign, after } of m.land.changes.filter((x) => x.c === c)) {
+        const { sum: own } = made[m.dst];
+        if (!came || sign === "~") made[m.dst] = { sum: termsWords(run, after), path: [m.dst] };
+        else made[m.dst] = sign === "+" ? { sum: `(${came.sum} + ${own})`, path: came.path } : came;
+        known[m.dst][after.text] = made[m.dst];
+      }
     }
-    const came = historyOf(run, m.src, c, m.t - 1);
-    made = { sum: sign === "+" ? `(${came.sum} + ${made.sum})` : came.sum, path: [...came.path, r] };
   }
-  return made;
+  return made[r];
 }
 
 // Two lines about a chunk, and its path on the ring. `until`: later rounds are not told.

@@ -1,0 +1,165 @@
+"""The player and every run: all algorithms, all sizes, and the texts of learners, which do nothing."""
+
+import json
+
+import pytest
+from playing import Shown, opening, traced  # noqa: F401
+
+import ringlab as rl
+from ringlab.trace import Trace
+from ringlab.views import player
+from ringlab.views.encoding import encode
+
+pytestmark = pytest.mark.browser
+ALGORITHMS = sorted((name, f) for name, f in rl.ALGORITHMS.items() if not hasattr(f, "pieces"))
+
+
+PROBE = """([code, data]) => {
+  const { readRun, narrate, historyOf } = new Function(code + "\\nreturn { readRun, narrate, historyOf }")();
+  const run = readRun(data);
+  const sentences = [];
+  for (let focus = 0; focus < run.P; focus++)
+    for (let s = 0; s < run.stops.length; s++) sentences.push(narrate(run, s, focus, true));
+  const histories = [];
+  for (let r = 0; r < run.P; r++)
+    for (let c = 0; c < run.C; c++) histories.push(historyOf(run, r, c, run.R - 1).sum);
+  return [run.holds.map((held) => held.map((terms) => terms.counts)), sentences, histories];
+}"""
+
+
+def counts(terms, ranks):
+    return [terms.count(rank) for rank in range(ranks)]
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4, 5, 8])
+def test_the_browser_replays_what_the_trace_holds(show, ranks):
+    page = show(html="").page
+    for name, algorithm in ALGORITHMS:
+        trace = traced(algorithm, ranks)
+        holds, sentences, histories = page.evaluate(PROBE, [player.script(), encode(trace)])
+        expected = [[counts(terms, ranks) for row in trace.holds(k) for terms in row] for k in range(-1, trace.rounds)]
+        assert (name, holds[0]) == (name, expected[0])
+        assert (name, holds[-1]) == (name, [[1] * ranks] * ranks**2)
+        assert [bool(sentence) for sentence in sentences] == [True] * len(sentences)
+        orders = [trace.order(chunk, rank) for rank in range(ranks) for chunk in range(ranks)]
+        assert [order if " " not in order else f"({order})" for order in orders] == histories
+        if name == "ring":
+            assert holds == expected
+
+
+@pytest.mark.parametrize(("name", "algorithm"), ALGORITHMS)
+def test_every_algorithm_plays_to_its_end(show, name, algorithm):
+    shown = show(rl.show(traced(algorithm, 4)), clock=True)
+    for _ in range(int(shown.host.get_attribute("data-steps"))):
+        shown.press("ArrowRight")
+        shown.page.clock.run_for(300)
+    assert shown.say().startswith("Done: ")
+    assert {shown.terms(rank, chunk) for rank in range(4) for chunk in range(4)} == {"0123"}
+
+
+def test_sixteen_ranks_show_counts_and_more_show_bars(show):
+    sixteen = show(rl.show(traced(ranks=16)), reduced_motion="reduce")
+    sixteen.press("ArrowRight", "ArrowRight")
+    assert sixteen['.cells > [data-hit="cell 2 0"] .number'].text_content() == "3"
+    many = show(rl.show(traced(ranks=24)))
+    many.press("ArrowRight")
+    assert many[".bars"].count() == 4
+    assert many[".card"].count() == 0
+    assert many.say().startswith("Round 0 of 46, adding. Every rank sends its own chunk. Rank 1 gets c0")
+
+
+def test_what_is_not_known_is_said(show):
+    trace = traced(ranks=3)
+    programs = [[(event._replace(terms=None, chunks=()), ()) for event, _ in trace.by_rank(rank)] for rank in range(3)]
+    shown = show(rl.show(Trace(programs, 3, trace.rounds, "ring_allreduce")))
+    assert shown.say() == "Whose gradients the messages carry is not known for this run."
+    shown.press("ArrowRight")
+    assert "Rank 1 gets a message" in shown.say()
+    assert "80 ranks are too many to draw" in show(rl.show(traced(rl.star_allreduce, 80))).say()
+
+
+# -- texts of learners -------------------------------------------------------------------------------------
+
+SCRIPTS = [
+    "<script>hit()</script>",
+    "</script><script>hit()</script>",
+    "<img src=x onerror=hit()>",
+    "<svg onload=hit()>",
+    "<svg><script>hit()</script></svg>",
+    "<iframe srcdoc='<script>parent.hit()</script>'>",
+    "<a href=javascript:hit()>x</a>",
+    "<body onload=hit()>",
+    "<details open ontoggle=hit()>",
+    "<style>@import 'javascript:hit()'</style>",
+    "<math><mtext></table></math><img src=x onerror=hit()>",
+    "<!--<img src='--><img src=x onerror=hit()>'>",
+    "--><script>hit()</script>",
+    "]]><script>hit()</script>",
+    '"onmouseover="hit()"',
+    "'onfocus='hit()' autofocus='",
+    "`${hit()}`",
+    "${hit()}",
+    "{{hit()}}",
+    "');hit();('",
+    '");hit();("',
+    "\\u003cscript\\u003ehit()\\u003c/script\\u003e",
+    "&lt;script&gt;hit()&lt;/script&gt;",
+    "&#60;script&#62;hit()&#60;/script&#62;",
+    "<scr<script>ipt>hit()</scr</script>ipt>",
+    "<SCRIPT>hit()</SCRIPT>",
+    "<script/src=data:,hit()>",
+    "<object data=javascript:hit()>",
+    "<embed src=javascript:hit()>",
+    "<form><button formaction=javascript:hit()>x</button></form>",
+    "<input autofocus onfocus=hit()>",
+    "<select autofocus onfocus=hit()>",
+    "<video><source onerror=hit()></video>",
+    "<audio src=x onerror=hit()>",
+    "<marquee onstart=hit()>",
+    "<base href=javascript:hit()//>",
+    "<link rel=stylesheet href=javascript:hit()>",
+    "<meta http-equiv=refresh content='0;url=javascript:hit()'>",
+    "<template><script>hit()</script></template>",
+    "<noscript><p title='</noscript><img src=x onerror=hit()>'>",
+    "<textarea></textarea><script>hit()</script>",
+    "<title></title><script>hit()</script>",
+    "<xmp></xmp><script>hit()</script>",
+    "<foreignObject><img src=x onerror=hit()></foreignObject>",
+    "<use href='data:image/svg+xml,<svg onload=hit()>'>",
+    "<animate onbegin=hit() attributeName=x dur=1s>",
+    "<set onend=hit()>",
+    "\u2028hit()\u2029",
+    "\x00<script>hit()</script>",
+    "javascript:hit()",
+    "return hit()",
+    "hit()",
+]
+
+
+FOREIGN = """() => [...document.querySelectorAll(".ringlab-player")].flatMap((host) => [
+    ...host.querySelectorAll(":scope > *"),
+    ...host.shadowRoot.querySelectorAll("script, iframe, img, a, object, embed, form, audio, video, link, meta"),
+].map((node) => node.localName))"""
+
+
+def test_fifty_payloads_do_nothing(show):
+    assert len(SCRIPTS) >= 50
+    trace = traced()
+    players = []
+    for text in SCRIPTS:
+        data = trace.to_dict()
+        data["algorithm"] = text
+        data["source"] = [[number, f"{line}  {text}"] for number, line in data["source"]]
+        if len(players) % 2:
+            data["failure"] = {"verdict": text, "rank": 2, "round": 1, "text": text, "waiting": [(3, 2, 1)]}
+        players.append(rl.show(Trace.from_dict(json.loads(json.dumps(data)))))
+    one = show(*players, size=(700, 700))
+    page = one.page
+    page.evaluate("() => { window.hits = 0; window.hit = () => { window.hits++; }; }")
+    for nth in range(len(players)):
+        shown = Shown(page, nth)
+        shown.press("ArrowRight", "End", "?")
+        shown["summary"].click()
+        shown["svg.stage"].first.hover()
+    assert page.evaluate(FOREIGN) == ["img"] * len(players)
+    assert page.evaluate("window.hits") == 0
