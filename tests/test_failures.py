@@ -9,6 +9,7 @@ import threading
 import time
 
 import numpy as np
+import processes
 import pytest
 
 import ringlab as rl
@@ -204,26 +205,6 @@ def script(code, **options):
     return subprocess.Popen([sys.executable, "-c", textwrap.dedent(code)], text=True, stdout=subprocess.PIPE, **options)
 
 
-def processes_of(marker):
-    """Pids of processes whose environment holds `marker`."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as file:
-                if marker.encode() in file.read().split(b"\0"):
-                    found.append(int(pid))
-        except OSError:
-            continue
-    return found
-
-
-def wait_until_gone(marker, seconds=10):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end and processes_of(marker):
-        threading.Event().wait(0.02)
-    return processes_of(marker)
-
-
 ENDINGS = {
     "returns": "pass",
     "exits at once": "os._exit(0)",
@@ -238,7 +219,7 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     marker = f"RINGLAB_TEST={os.getpid()}-{abs(hash(ending))}"
-    shared_before = set(os.listdir("/dev/shm"))
+    shared_before = processes.segments()
     code = f"""
         import os, threading, time, ringlab as rl
         def spin(chunks, rank, send, recv):
@@ -251,8 +232,8 @@ def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     name, value = marker.split("=")
     kernel = script(code, env={**os.environ, name: value}, start_new_session=True)
     kernel.communicate(timeout=60)
-    assert wait_until_gone(marker) == []
-    assert set(os.listdir("/dev/shm")) <= shared_before
+    assert processes.left_after(marker) == []
+    assert processes.segments() <= shared_before
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process on Windows")
