@@ -66,7 +66,8 @@ class Arena:
     def place(self, array, rank):
         """Where a C-contiguous array lies, or None when it is not in the region of `rank`."""
         offset = array.__array_interface__["data"][0] - self._base
-        inside = 0 <= offset - self.start(rank) <= self.region - array.nbytes
+        start = self.head + rank * self.region
+        inside = start <= offset <= start + self.region - array.nbytes
         return offset if inside and array.flags.c_contiguous else None
 
     def array(self, offset, shape, dtype, writable=True):

@@ -1,13 +1,26 @@
 """`comm`: what a program started by `rl.launch` gets on each rank."""
 
 import zlib
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from . import algorithms, source
 from .chunks import ADDERS, Chunks
 from .reduction import accumulate_dtype, check_array, check_op, result_dtype, result_of
+from .source import calling_line
 from .verdicts import BadInput
+
+
+class _Plan(NamedTuple):
+    function: Callable
+    dtype: np.dtype  # of the sums
+    final: np.dtype  # of the result
+    adder: type
+    ours: bool
+    lends: bool
+    what: str
 
 
 class Comm:
@@ -24,6 +37,7 @@ class Comm:
         self._endpoint = endpoint
         self._calls = 0
         self._staging = np.empty(0, np.uint8)
+        self._plans = {}
 
     def __repr__(self):
         return f"Comm(rank={self.rank}, size={self.size})"
@@ -45,35 +59,38 @@ class Comm:
         the call's number, operation, shape and dtype, so a rank that calls something else is found before its data
         are added (MISMATCH).
         """
-        array = check_array(x, self.rank)
-        function = algorithms.ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
-        if function is None:
-            raise BadInput(f"algorithm {algorithm!r} is not known", f"use one of {', '.join(algorithms.ALGORITHMS)}")
-        dtype = accumulate_dtype(array.dtype, check_op(op))
-        final = result_dtype(array.dtype, dtype, False, op)
+        array = x if type(x) is np.ndarray else check_array(x, self.rank)
+        key = (array.shape, array.dtype, op, algorithm if isinstance(algorithm, str) else id(algorithm))
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) > 100:
+                self._plans.clear()
+            plan = self._plans[key] = self._plan(check_array(x, self.rank), op, algorithm)
         if out is not None:
-            _check_out(out, array.shape, final, self.rank)
-        adder, lends = ADDERS[op], self._endpoint.can_lend and source.lends(function)
-        buffer = self._working_buffer(array, dtype, out, lends)
-        chunks = Chunks(buffer.view(adder), self.size)
+            _check_out(out, array.shape, plan.final, self.rank)
+        adder = plan.adder
+        buffer, in_out = self._working_buffer(array, plan, out)
+        chunks = Chunks(buffer if adder is np.ndarray else buffer.view(adder), self.size)
 
         def recv(src):
             return _viewed(self.recv(src), adder)
 
-        self._enter(f"{op} of {array.dtype} {array.shape}", name)
-        self._endpoint.lend(lends)
+        self._enter(plan.what, name)
+        self._endpoint.line = calling_line() if plan.ours else 0
+        self._endpoint.lend(plan.lends)
         try:
-            function(chunks, self.rank, self.send, recv if adder is not np.ndarray else self.recv)
+            plan.function(chunks, self.rank, self.send, recv if adder is not np.ndarray else self.recv)
             self._endpoint.settle()
         finally:
             self._endpoint.lend(False)
-            self._endpoint.tag = 0
-        result = result_of(buffer, array.shape, final, op, self.size)
-        if out is None:
-            return result.copy() if lends and result.base is not None else result  # the staging memory is used again
-        if result.base is not buffer.base or buffer.base is not out:
+            self._endpoint.line = self._endpoint.tag = 0
+        if in_out and op != "mean":
+            return out
+        result = result_of(buffer, array.shape, plan.final, op, self.size)
+        if out is not None:
             np.copyto(out, result)
-        return out
+            return out
+        return result.copy() if plan.lends and result.base is not None else result  # the staging memory is used again
 
     def own(self, array):
         """The part of the vector `array` that is this rank's after `reduce_scatter`: a view. Part rank + 1, mod size."""
@@ -116,14 +133,26 @@ class Comm:
         finally:
             self._endpoint.tag = 0
 
-    def _working_buffer(self, array, dtype, out, lends):
-        """The numbers of `array` as a flat buffer for the algorithm to work in: in `out` itself where that will do."""
+    def _plan(self, array, op, algorithm):
+        """What all calls with such an array have in common."""
+        function = algorithms.ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
+        if function is None:
+            raise BadInput(f"algorithm {algorithm!r} is not known", f"use one of {', '.join(algorithms.ALGORITHMS)}")
+        dtype = accumulate_dtype(array.dtype, check_op(op))
+        final = result_dtype(array.dtype, dtype, False, op)
+        ours = source.is_builtin(function)
+        lends = self._endpoint.can_lend and source.lends(function)
+        return _Plan(function, dtype, final, ADDERS[op], ours, lends, f"{op} of {array.dtype} {array.shape}")
+
+    def _working_buffer(self, array, plan, out):
+        """(flat buffer with the numbers of `array` for the algorithm to work in, whether that is `out` itself)."""
+        dtype = plan.dtype
         if out is not None and out.dtype == dtype and out.flags.c_contiguous:
-            if not lends or self._endpoint.lendable(out):
+            if not plan.lends or self._endpoint.lendable(out):
                 if out is not array:
                     np.copyto(out, array)
-                return out.reshape(-1)
-        if lends:
+                return out.reshape(-1), True
+        if plan.lends:
             nbytes = array.size * dtype.itemsize
             if self._staging.nbytes < nbytes:
                 self._staging = np.empty(0, np.uint8)  # give it back before taking more
@@ -132,7 +161,7 @@ class Comm:
         else:
             buffer = np.empty(array.size, dtype)
         np.copyto(buffer.reshape(array.shape), array, casting="unsafe")
-        return buffer
+        return buffer, False
 
     def _enter(self, what, name=""):
         self._calls += 1

@@ -1,6 +1,5 @@
 """Which line of source acted, and the text of that source."""
 
-import functools
 import inspect
 import os
 import sys
@@ -47,7 +46,6 @@ def is_builtin(function):
     return getattr(sys.modules.get(module), getattr(function, "__name__", ""), None) is function
 
 
-@functools.lru_cache(256)
 def lends(function):
     """Whether a wire may lend this function's chunks instead of copying them: it is ours, and says so."""
     return bool(getattr(function, "lends", False)) and is_builtin(function)

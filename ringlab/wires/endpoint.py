@@ -44,6 +44,7 @@ class Endpoint:
         self._casting, self._adder, self._mode = casting, adder, mode
         self._ranks = ranks
         self.doing = "no collective"  # in words: the collective that is running, or was last
+        self.line = 0  # source line to be noted, when it is the same for a while
         self.tag = 0  # fingerprint of the collective that is running, carried by each of its messages
         self.events = self.sends = 0
         self.can_lend = wire.can_lend
@@ -71,7 +72,7 @@ class Endpoint:
             x = self._casting.out(x)
         block.begun[dst] += 1
         state[MOVED] += 1
-        line = state[LINE] = calling_line()
+        line = state[LINE] = self.line or calling_line()
         start = time.perf_counter_ns()
         nbytes = plain.numbers_in(x)
         if blocking:
@@ -97,7 +98,7 @@ class Endpoint:
         self._check(src, "receives from")
         block = self._block
         block.taken[src] += 1
-        line = calling_line()
+        line = self.line or calling_line()
         start = time.perf_counter_ns()
         block.state[LINE] = line
         self._wait(RECEIVING, src, block.taken[src])

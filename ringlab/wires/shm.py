@@ -15,6 +15,7 @@ only a hint; the pipe alone carries the messages and puts them in order.
 import os
 import select
 import struct
+import weakref
 from collections import deque
 
 import numpy as np
@@ -23,16 +24,22 @@ from .. import machine, plain
 from ..arena import Heap
 from .pipe import BLOCKED, MARK, FrameError, Outbox, wait_for_the_kernel
 
-# A doorbell: a mark, its length, source, kind, call, tag of the collective, number of the message; what kind there is;
-# a last byte, which no doorbell begins with: so one that was cut short is found out by the next.
-BELL = struct.Struct("<HIHHIII")
+# A doorbell: a mark, its length, source, kind, length of the header, call, tag of the collective, number of the
+# message; the header and the payload, or where they are; a last byte, which no doorbell begins with, so that one which
+# was cut short is found out by the next.
+BELL = struct.Struct("<HHHHHIII")
 LAST = b"\xa5"
 INLINE, LENT, COPIED, READ, FREE = range(5)  # kinds
-SIZE = struct.Struct("<H")  # length of the header behind it
-PLACE = struct.Struct("<QQI")  # a copy: its place, its bytes, length of its header (which comes first)
+PLACE = struct.Struct("<Q")
+COPY = struct.Struct("<QQ")  # of a copy: its place and its bytes, the header included
 LONGEST = min(getattr(select, "PIPE_BUF", 512), 4096)
+ROOM = LONGEST - BELL.size - len(LAST)  # for a header and a payload
+LENT_FROM = LONGEST // 2  # bytes; copying less is no slower than lending it, and needs no READ
 AT_ONCE = 1 << 16  # bytes taken from the pipe in one read
-SPINS = 1000  # looks at a count before a rank sleeps
+# Looks at a count before a rank sleeps. Where looking did not help, the next look is shorter: ranks that share cores,
+# with each other or with strangers, soon sleep at once.
+MOST_SPINS, FEWEST_SPINS = 1000, 16
+KNOWN = 1000  # headers that are remembered
 
 
 class ShmWire:
@@ -47,11 +54,16 @@ class ShmWire:
     def __init__(self, rank, inbox, bells, arena):
         self.rank, self.arena = rank, arena
         self.on_progress = None  # never called: no message comes in parts
-        self._inbox, self._peers = inbox, sorted({rank, *bells})
-        self._bells = {peer: _Bell(fd) for peer, fd in bells.items()}
+        self._inbox, self._bells, self._peers = inbox, bells, sorted({rank, *bells})
+        self._outboxes = {peer: Outbox(_Bell(fd)) for peer, fd in bells.items()}
         self._counts, self._cpus = arena.counts, machine.cpus()
-        self._rest, self._source = b"", rank
+        self._rung = {peer: arena.count(rank, peer) for peer in bells}
+        self._heard = {peer: arena.count(peer, rank) for peer in bells}
         self._seen = dict.fromkeys(self._peers, 0)  # doorbells taken from the pipe, per source, over all calls
+        self._rest, self._source = b"", rank
+        self._headers, self._arrays = {}, {}  # (dtype, shape) -> header of one array, and back
+        self._home = _nobody  # a weak reference to the last array that was found to be lendable
+        self._spins = FEWEST_SPINS
         self.begin(0)
 
     def begin(self, call, ranks=1):
@@ -59,7 +71,8 @@ class ShmWire:
         self.call, self.lending, self.tamper = call, False, None
         self.arena.divide(ranks)
         self.heap = Heap(self.arena, self.rank)
-        self._spins = SPINS if ranks <= self._cpus else 0
+        if ranks <= self._cpus:
+            self._spins = MOST_SPINS
         self._sent, self._got = dict.fromkeys(self._peers, 0), dict.fromkeys(self._peers, 0)
         self._messages = {peer: deque() for peer in self._peers}  # (number, tag, kind, header, payload)
         self._copies = {peer: deque() for peer in self._peers}  # (number, place, bytes) of copies not read yet
@@ -83,7 +96,11 @@ class ShmWire:
 
     def lendable(self, array):
         """Whether this array can be lent as it is."""
-        return self.arena.place(array, self.rank) is not None
+        if self._home() is not array:
+            if self.arena.place(array, self.rank) is None:
+                return False
+            self._home = weakref.ref(array)
+        return True
 
     # ---- sending -------------------------------------------------------------------------------------------
 
@@ -92,75 +109,97 @@ class ShmWire:
         number = self._sent[dst] = self._sent[dst] + 1
         if dst == self.rank:
             header, buffers = plain.encode(value)
-            self._messages[dst].append((number, tag, INLINE, header, bytearray(b"".join(buffers))))
+            self._messages[dst].append((number, tag, INLINE, header, b"".join(buffers)))
             return
-        if self.lending:
-            body = self._lend(value)
-            if body is not None:
-                self._lent[dst] = number
-                self._ring(dst, LENT, tag, number, body)
+        if isinstance(value, np.ndarray):
+            if value.nbytes <= LENT_FROM:
+                self._ring(dst, INLINE, tag, number, self._header(value), value.tobytes())
                 return
+            if self.lending and (place := self.arena.place(value, self.rank)) is not None:
+                self._lent[dst] = number
+                self._ring(dst, LENT, tag, number, self._header(value), PLACE.pack(place))
+                return
+        elif self.lending and type(value) is list and self._lend(value, dst, tag, number):
+            return
         header, buffers = plain.encode(value)
         size = plain.payload_size(buffers)
-        if BELL.size + SIZE.size + len(header) + size < LONGEST:
-            self._ring(dst, INLINE, tag, number, b"".join([SIZE.pack(len(header)), header, *buffers]))
+        if len(header) + size <= ROOM:
+            self._ring(dst, INLINE, tag, number, header, b"".join(buffers))
         else:
-            self._ring(dst, COPIED, tag, number, self._copy(header, buffers, size, dst, number))
+            self._ring(dst, COPIED, tag, number, b"", self._copy(header, buffers, size, dst, number))
 
     def settle(self, waiting):
         """Return when all that was lent has been read; `waiting(dst, number)` is called before each wait."""
-        for src, number in self._borrowed.items():
-            self._ring(src, READ, 0, number, b"")
-        self._borrowed.clear()
-        for dst, number in self._lent.items():
-            while self._read[dst] < number:
-                waiting(dst, number)
-                self._hear(dst)
-        self._lent.clear()
+        if self._borrowed:
+            for src, number in self._borrowed.items():
+                self._ring(src, READ, 0, number, b"", b"")
+            self._borrowed.clear()
+        if self._lent:
+            for dst, number in self._lent.items():
+                while self._read[dst] < number:
+                    waiting(dst, number)
+                    self._hear(dst)
+            self._lent.clear()
 
     def flush(self):
         """Wait until the operating system has all doorbells."""
-        for bell in self._bells.values():
-            bell.flush()
+        for outbox in self._outboxes.values():
+            outbox.flush()
 
-    def _lend(self, value):
-        """What tells where the arrays of a message lie; None when they are small, or not in this rank's own region."""
-        arrays = value if type(value) is list else [value]
-        if not all(isinstance(part, np.ndarray) for part in arrays):
-            return None
-        if sum(part.nbytes for part in arrays) <= LONGEST // 2:
-            return None
+    def _header(self, array):
+        """As of plain.encode; looked up for an array whose like was sent before."""
+        key = (array.dtype, array.shape)
+        header = self._headers.get(key)
+        if header is None:
+            header, _ = plain.encode(array)
+            if len(self._headers) < KNOWN:
+                self._headers[key] = header
+        return header
+
+    def _lend(self, arrays, dst, tag, number):
+        """Tell `dst` where a list of arrays lies; False when they are small, or not in our own region."""
+        if not all(isinstance(part, np.ndarray) for part in arrays) or sum(part.nbytes for part in arrays) <= LENT_FROM:
+            return False
         places = [self.arena.place(part, self.rank) if part.nbytes else 0 for part in arrays]
-        if None in places:
-            return None
-        header = plain.describe(value)
-        body = b"".join([SIZE.pack(len(header)), header, struct.pack(f"<{len(places)}Q", *places)])
-        return body if BELL.size + len(body) < LONGEST else None
+        header = plain.describe(arrays)
+        if None in places or len(header) + 8 * len(places) > ROOM:
+            return False
+        self._lent[dst] = number
+        self._ring(dst, LENT, tag, number, header, struct.pack(f"<{len(places)}Q", *places))
+        return True
 
     def _copy(self, header, buffers, size, dst, number):
         """Copy a message to where its receiver can see it; what tells where that is."""
         while self._copies[dst] and select.select([self._inbox], [], [], 0)[0]:
             self._hear(dst)  # it may have given some back
-        offset, taken = self.heap.take(len(header) + size)
-        place = self.arena.array(offset, (len(header) + size,), np.uint8)
+        offset, taken = self.heap.take(4 + len(header) + size)
+        place = self.arena.array(offset, (4 + len(header) + size,), np.uint8)
         at = 0
-        for part in (header, *buffers):
+        for part in (len(header).to_bytes(4, "little"), header, *buffers):
             place[at : at + len(part)] = np.frombuffer(part, np.uint8)
             at += len(part)
         self._copies[dst].append((number, offset, taken))
-        return PLACE.pack(offset, at, len(header))
+        return COPY.pack(offset, at)
 
-    def _ring(self, dst, kind, tag, number, body):
-        counts, at = self._counts, self.arena.count(self.rank, dst)
-        counts[at] = counts[at] + 1
-        length = BELL.size + len(body) + 1
-        bell = b"".join([BELL.pack(MARK, length, self.rank, kind, self.call, tag, number), body, LAST])
-        if self.tamper is None:
-            self._bells[dst].ring(bell)
-        else:
+    def _ring(self, dst, kind, tag, number, header, payload):
+        self._counts[self._rung[dst]] += 1
+        length = BELL.size + len(header) + len(payload) + 1
+        bell = BELL.pack(MARK, length, self.rank, kind, len(header), self.call, tag, number) + header + payload + LAST
+        outbox = self._outboxes[dst]
+        if self.tamper is not None:
             bells, self.tamper = self.tamper([bell]), None
             for bell in bells:
-                self._bells[dst].ring(bell)
+                outbox.write([bell])
+            return
+        if outbox.idle:
+            try:
+                os.write(self._bells[dst], bell)
+                return
+            except BLOCKED:
+                pass
+            except OSError:  # the peer is gone; the kernel knows
+                return
+        outbox.write([bell])
 
     # ---- receiving -----------------------------------------------------------------------------------------
 
@@ -179,19 +218,28 @@ class ShmWire:
             self._borrowed[src] = number
             return self._view(header, payload), tag
         if kind == COPIED:
-            offset, size, header_size = PLACE.unpack(payload)
-            data = self.arena.array(offset, (size,), np.uint8).copy()
-            self._ring(src, FREE, 0, number, b"")
-            header, payload = data[:header_size].tobytes(), data[header_size:].data if size > header_size else b""
-        return plain.decode(header, payload), tag
+            header, payload = self._fetch(payload)
+            self._ring(src, FREE, 0, number, b"", b"")
+        else:
+            payload = bytearray(payload)
+        known = self._arrays.get(header)
+        if known is not None:
+            return np.ndarray(known[1], known[0], payload), tag
+        value = plain.decode(header, payload)
+        if isinstance(value, np.ndarray) and value.nbytes:
+            self._remember(header, value)
+        return value, tag
 
     def _hear(self, src):
         """Take what is in the inbound pipe, and sleep until there is something; `src` is who should be heard of."""
-        if self._spins:
-            counts, at, seen = self._counts, self.arena.count(src, self.rank), self._seen[src]
+        counts, at, seen = self._counts, self._heard[src], self._seen[src]
+        if counts[at] == seen:
             for _ in range(self._spins):
                 if counts[at] != seen:
+                    self._spins = min(2 * self._spins, MOST_SPINS)
                     break
+            else:
+                self._spins = max(self._spins // 2, FEWEST_SPINS)
         data = os.read(self._inbox, AT_ONCE)
         if not data:
             wait_for_the_kernel()
@@ -199,72 +247,75 @@ class ShmWire:
             data = self._rest + data
         at, end = 0, len(data)
         while end - at >= BELL.size:
-            mark, length, source, kind, call, tag, number = BELL.unpack_from(data, at)
+            mark, length, source, kind, header, call, tag, number = BELL.unpack_from(data, at)
             if mark != MARK:
                 raise FrameError(self._source, self.rank, "was cut short")
             if end - at < length:
                 break
-            if data[at + length - 1] != LAST[0]:
+            start, at = at + BELL.size, at + length
+            if data[at - 1] != LAST[0]:
                 raise FrameError(source, self.rank, "was cut short")
             self._source = source
             self._seen[source] += 1
-            if call == self.call:  # else it was left over from an earlier one
-                self._take(source, kind, tag, number, data[at + BELL.size : at + length - 1])
-            at += length
+            if call != self.call:  # left over from an earlier one
+                continue
+            if kind == READ:
+                self._read[source] = number
+            elif kind == FREE:
+                self._take_back(source, number)
+            else:
+                middle = start + header
+                self._messages[source].append((number, tag, kind, data[start:middle], data[middle : at - 1]))
         self._rest = data[at:]
 
-    def _take(self, source, kind, tag, number, body):
-        if kind == READ:
-            self._read[source] = number
-        elif kind == FREE:
-            copies = self._copies[source]
-            while copies and copies[0][0] <= number:
-                self.heap.give(*copies.popleft()[1:])
-        elif kind == COPIED:
-            self._messages[source].append((number, tag, kind, b"", body))
-        else:
-            start = SIZE.size + SIZE.unpack_from(body)[0]
-            payload = body[start:] if kind == LENT else bytearray(body[start:])
-            self._messages[source].append((number, tag, kind, body[SIZE.size : start], payload))
+    def _take_back(self, source, number):
+        """The places of the copies up to `number`, which `source` has read."""
+        copies = self._copies[source]
+        while copies and copies[0][0] <= number:
+            self.heap.give(*copies.popleft()[1:])
+
+    def _fetch(self, payload):
+        """(header, payload) of a copy, as memory of our own."""
+        offset, size = COPY.unpack(payload)
+        data = self.arena.array(offset, (size,), np.uint8).copy()
+        start = 4 + int.from_bytes(data[:4].tobytes(), "little")
+        return data[4:start].tobytes(), data[start:].data if size > start else bytearray()
 
     def _view(self, header, places):
         """Read-only views of the arrays that `header` describes."""
+        known = self._arrays.get(header)
+        if known is not None:
+            return self.arena.array(PLACE.unpack(places)[0], known[1], known[0], writable=False)
         offsets = struct.unpack(f"<{len(places) // 8}Q", places)
         views = [
             self.arena.array(offset, shape, dtype, writable=False)
             for (dtype, shape), offset in zip(plain.shapes(header), offsets, strict=True)
         ]
-        return views if header[:1] == b"l" else views[0]
+        if header[:1] == b"l":
+            return views
+        self._remember(header, views[0])
+        return views[0]
+
+    def _remember(self, header, array):
+        if len(self._arrays) < KNOWN:
+            self._arrays[header] = array.dtype, array.shape
 
 
 class _Bell:
-    """The writing end of a peer's pipe. What the pipe does not take at once is written by a thread."""
+    """The writing end of a peer's pipe, in the manner of a socket."""
 
     def __init__(self, fd):
         self._fd = fd
-        self._outbox = Outbox(self)
         os.set_blocking(fd, False)
 
-    def ring(self, bell):
-        """Write one doorbell; never waits."""
-        if self._outbox.idle:
-            try:
-                os.write(self._fd, bell)
-                return
-            except BLOCKED:
-                pass
-            except OSError:  # the peer is gone; the kernel knows
-                return
-        self._outbox.write([bell])
-
     def send(self, data):
-        """As a socket's `send`: all or nothing, since a doorbell is no longer than PIPE_BUF."""
+        """All or nothing, since a doorbell is no longer than PIPE_BUF."""
         return os.write(self._fd, data)
 
     def fileno(self):
         """The descriptor."""
         return self._fd
 
-    def flush(self):
-        """Wait until the pipe has taken all."""
-        self._outbox.flush()
+
+def _nobody():
+    """A weak reference to nothing."""
