@@ -1,0 +1,65 @@
+"""The player in the real JupyterLab: its keys are its own, its looks follow the theme, a saved notebook keeps it."""
+
+import json
+
+import harness
+import pytest
+from playing import NARRATION, Shown
+
+pytestmark = pytest.mark.browser
+FIRST = "00_start_here"
+
+
+def cells(page):
+    return page.locator(".jp-Notebook .jp-Cell").count()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_ring_is_stepped_and_played_in_the_notebook(lesson, theme):
+    opened = lesson(FIRST, theme).run_all()
+    page, shown = opened.page, Shown(opened.page)
+    page.locator(".ringlab-player[data-steps]").first.wait_for()
+    shown.host.scroll_into_view_if_needed()
+    before = cells(page)
+    # By keyboard, with what JupyterLab's command mode would take for "delete", "cut", "insert above" and "run".
+    shown["svg.stage"].click(position={"x": 5, "y": 5})
+    for name in ("ArrowRight", "d", "d", "x", "a", "b", "m", "ArrowRight", "Shift+Enter", "z"):
+        page.keyboard.press(name)
+    assert cells(page) == before
+    shown.press("Home", "ArrowRight", "ArrowRight")
+    assert shown.say() == NARRATION[1]
+    # By mouse.
+    shown.button("Back").click()
+    assert shown.say() == NARRATION[0]
+    shown[".play"].click()
+    page.wait_for_function("document.querySelector('.ringlab-player').dataset.step == 8")
+    assert shown.say() == NARRATION[-1]
+    # The looks are the theme's.
+    light = shown[".frame"].evaluate("frame => getComputedStyle(frame).backgroundColor")
+    assert light == page.locator(".jp-Notebook").first.evaluate("node => getComputedStyle(node).backgroundColor")
+    assert shown[".frame.dark"].count() == (theme == "dark")
+    # Escape gives the notebook its keys back.
+    shown.press("Escape")
+    assert page.evaluate("document.activeElement.closest('.ringlab-player')") is None
+    assert cells(page) == before
+
+
+def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
+    import ringlab as rl
+
+    shown = rl.show(rl.run(rl.ring_allreduce, wire="virtual").trace)
+    output = {
+        "output_type": "execute_result",
+        "execution_count": 1,
+        "metadata": {},
+        "data": {"text/html": shown._repr_html_(), "text/plain": repr(shown)},
+    }
+    cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": 1, "source": "", "outputs": [output]}
+    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (server.folder / "my-lessons" / "saved.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    page.goto(f"{server.base}lab/tree/saved.ipynb?reset&token={server.token}")
+    picture = page.locator(".jp-OutputArea-output img")
+    picture.wait_for(timeout=1000 * harness.SECONDS)
+    assert picture.evaluate("image => image.naturalWidth") > 300
+    assert picture.get_attribute("alt").startswith("Still picture of the player: ring_allreduce, 4 ranks")
+    assert page.locator("[data-steps]").count() == 0
