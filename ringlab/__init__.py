@@ -29,13 +29,15 @@ _LAZY = {
     "close": "world",
     "load": "trace",
     "Network": "network",
+    "hang": "exercises.deadlock",
+    "wait_graph": "views.waitgraph",
     "skyline": "views.figures",
     "link_map": "views.figures",
     "compare": "comparison",
     "winners": "comparison",
     "card": "cards",
 }
-_MODULES = ("faults", "verdicts", "training", "buckets", "overlap", "scaling", "sharding", "cost", "exercises")
+_MODULES = ("faults", "verdicts", "training", "buckets", "overlap", "scaling", "sharding", "cost", "bench", "exercises")
 
 __all__ = [  # noqa: PLE0604  (the names of _LAZY and _MODULES are strings)
     *algorithms.__all__,

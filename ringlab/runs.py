@@ -224,7 +224,7 @@ def probe_of(function, ranks, world=None):
         return None
     if source.is_builtin(function):
         return _builtin_probe(function, ranks)
-    world = world or shared_world(ranks)
+    world = world or shared_world(1)
     try:
         replies, _ = Supervisor(world, 1, timeout=1.0).call(
             [{"do": "probe", "function": ship(function), "ranks": ranks}]
