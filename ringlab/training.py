@@ -78,6 +78,13 @@ class Training:
         """All parameters as one vector."""
         return flatten(self.params)
 
+    def curves(self, *others, names=None):
+        """A figure: loss and held-out accuracy by epoch, of this training and of `others`. names: one for each."""
+        from .views.learning import curves
+
+        every = (self, *others)
+        return curves(every, names or [f"{one.algorithm}, {_count(one.ranks, 'rank')}" for one in every])
+
     def __repr__(self):
         # steps of 5 %: the last digits depend on the machine's exp and matmul, and lessons compare this line
         right = int(self.accuracy * 20 + 1e-9) * 5

@@ -4,6 +4,7 @@ Times are compared only where they must be in this order whatever the machine do
 """
 
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -37,7 +38,7 @@ def test_buckets_travel_while_backward_works(threaded):
         assert [span.bucket for span in works] == [span.bucket for span in sends] == [0, 1, 2, 3]
         for made, sent in zip(works, sends, strict=True):
             assert sent.start >= made.end, "no bucket leaves before it is full"
-        for before, after in zip(sends, sends[1:]):
+        for before, after in pairwise(sends):
             assert after.start >= before.end, "one at a time"
     assert any(sent.start < threaded.of(sent.rank, "backward")[-1].start for sent in threaded.spans if sent.thread)
 
