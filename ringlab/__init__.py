@@ -36,8 +36,23 @@ _LAZY = {
     "compare": "comparison",
     "winners": "comparison",
     "card": "cards",
+    "sum_tree": "views.drift",
+    "ulp_map": "views.drift",
+    "drift_curves": "views.drift",
 }
-_MODULES = ("faults", "verdicts", "training", "buckets", "overlap", "scaling", "sharding", "cost", "bench", "exercises")
+_MODULES = (
+    "faults",
+    "verdicts",
+    "training",
+    "buckets",
+    "overlap",
+    "scaling",
+    "sharding",
+    "cost",
+    "bench",
+    "numerics",
+    "exercises",
+)
 
 __all__ = [  # noqa: PLE0604  (the names of _LAZY and _MODULES are strings)
     *algorithms.__all__,

@@ -28,10 +28,14 @@ class Run:
     outputs: list of P arrays with the shape and dtype of the inputs.  trace: what happened, event by event.
     verdict: None, or WrongResult when the outputs are not what the algorithm promises.  seconds: time of the slowest
     rank inside the collective (virtual on the virtual wire).  sent, received, messages: per rank bytes, bytes, sends.
-    rounds: the run's end when every message takes one unit of time.
+    rounds: the run's end when every message takes one unit of time.  accumulate, wire_dtype: the dtypes in which sums
+    were formed and messages travelled.
     """
 
-    def __init__(self, algorithm, outputs, programs, probe, judged, seconds, wire, about, dropped=0, network=None):
+    def __init__(
+        self, algorithm, outputs, programs, probe, judged, seconds, wire, about, dropped=0, network=None, dtypes=None
+    ):
+        self.accumulate, self.wire_dtype = dtypes or (outputs[0].dtype,) * 2
         self.algorithm, self.wire, self.ranks = algorithm, wire, len(outputs)
         self.outputs, self.seconds, self.network = outputs, seconds, network
         self.words, self.verdict = judged
@@ -142,9 +146,10 @@ def run(
     lost = remarks.on_numbers(arrays, outputs, flat, op, dtype, travels)
     judged = (f"{words} ({'; '.join(lost)})" if lost else words), verdict
     values = _first_values(buffers, ranks, pieces_of(function))
+    dtypes = dtype, travels
     about = {"op": op, "values": values, "source": source.source_of(function)}
     return Run(
-        source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped, network=network
+        source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped, network, dtypes
     )
 
 
