@@ -68,9 +68,13 @@ def serve(argv, folder):
         return stop.code if isinstance(stop.code, int) else 1
     address = server.local_url  # with the token in it, when it is one made for this run
     server.identity_provider.token_generated = False  # or JupyterLab would print the address again, in three ways
-    print(f"\nThe lab is open at\n    {address}\nStop it with Ctrl-C.\n", flush=True)
     signal.signal(signal.SIGINT, lambda *_: server.stop(from_signal=True))  # one Ctrl-C, kernels ended too
-    threading.Thread(target=look_over, daemon=True).start()
+
+    def announce():
+        print(f"\nThe lab is open at\n    {address}\nStop it with Ctrl-C.\n", flush=True)
+        threading.Thread(target=look_over, daemon=True).start()
+
+    server.io_loop.add_callback(announce)  # after the callback that opens the port
     server.start()
     return 0
 

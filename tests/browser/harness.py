@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import socketserver
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from ringlab.lab import copies, start
+from ringlab.lab import copies
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -110,7 +111,10 @@ def lab(folder):
         **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"), proxy.address),
     }
     env = {key: value for key, value in env.items() if not key.startswith(("XDG_", "JUPYTER", "http_", "https_"))}
-    command = [sys.executable, "-m", "ringlab", "lab", "--no-browser", f"--port={start.free_port()}"]
+    with socket.socket() as probe:  # a port from the system's own pool, which hands out no number twice in a row
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "ringlab", "lab", "--no-browser", f"--port={port}"]
     log = folder / "lab.log"
     with log.open("w") as errors:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=errors, text=True)
