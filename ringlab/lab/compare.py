@@ -6,12 +6,16 @@ Text is compared, character by character. Pictures are not: HTML (the player) an
 from a run whose text stands beside them, and editing the player must not break the lessons.
 """
 
+import os
+
 NOT_COMPARED = (
     "text/html",
     "image/svg+xml",
     "application/vnd.plotly.v1+json",
     "application/vnd.jupyter.widget-view+json",
 )
+
+os.environ["RINGLAB_PROGRESS"] = "off"  # a kernel inherits it: on a slow machine bars would be outputs that nobody saved
 
 
 def pytest_collectstart(collector):
