@@ -15,7 +15,7 @@ NOT_COMPARED = (
     "application/vnd.jupyter.widget-view+json",
 )
 
-os.environ["RINGLAB_PROGRESS"] = "off"  # a kernel inherits it: on a slow machine bars would be outputs that nobody saved
+os.environ["RINGLAB_PROGRESS"] = "off"  # kernels inherit it: on a slow machine bars would be outputs nobody saved
 
 
 def pytest_collectstart(collector):
