@@ -74,6 +74,10 @@ class Arena:
         """The array at a place."""
         return np.ndarray(shape, dtype, self.buffer if writable else self._read_only, offset)
 
+    def view(self, offset, nbytes):
+        """The bytes at a place, not to be written to."""
+        return self._read_only[offset : offset + nbytes]
+
     def reserve(self, offset, nbytes):
         """Take pages for a range; NoResource when there are not enough.
 

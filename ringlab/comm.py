@@ -36,7 +36,6 @@ class Comm:
         self.send, self.recv = endpoint.send, endpoint.recv
         self._endpoint = endpoint
         self._calls = 0
-        self._staging = np.empty(0, np.uint8)
         self._plans = {}
 
     def __repr__(self):
@@ -69,7 +68,11 @@ class Comm:
         if out is not None:
             _check_out(out, array.shape, plan.final, self.rank)
         adder = plan.adder
-        buffer, in_out = self._working_buffer(array, plan, out)
+        # in `out` itself, where the numbers are added up in its own dtype
+        in_out = out is not None and out.dtype == plan.dtype and out.flags.c_contiguous
+        buffer = out.reshape(-1) if in_out else np.empty(array.size, plan.dtype)
+        if out is not array or not in_out:
+            np.copyto(buffer.reshape(array.shape), array, casting="unsafe")
         chunks = Chunks(buffer if adder is np.ndarray else buffer.view(adder), self.size)
 
         def recv(src):
@@ -90,7 +93,7 @@ class Comm:
         if out is not None:
             np.copyto(out, result)
             return out
-        return result.copy() if plan.lends and result.base is not None else result  # the staging memory is used again
+        return result
 
     def own(self, array):
         """The part of the vector `array` that is this rank's after `reduce_scatter`: a view. Part rank + 1, mod size."""
@@ -143,25 +146,6 @@ class Comm:
         ours = source.is_builtin(function)
         lends = self._endpoint.can_lend and source.lends(function)
         return _Plan(function, dtype, final, ADDERS[op], ours, lends, f"{op} of {array.dtype} {array.shape}")
-
-    def _working_buffer(self, array, plan, out):
-        """(flat buffer with the numbers of `array` for the algorithm to work in, whether that is `out` itself)."""
-        dtype = plan.dtype
-        if out is not None and out.dtype == dtype and out.flags.c_contiguous:
-            if not plan.lends or self._endpoint.lendable(out):
-                if out is not array:
-                    np.copyto(out, array)
-                return out.reshape(-1), True
-        if plan.lends:
-            nbytes = array.size * dtype.itemsize
-            if self._staging.nbytes < nbytes:
-                self._staging = np.empty(0, np.uint8)  # give it back before taking more
-                self._staging = self._endpoint.empty(nbytes, np.uint8)
-            buffer = self._staging[:nbytes].view(dtype)
-        else:
-            buffer = np.empty(array.size, dtype)
-        np.copyto(buffer.reshape(array.shape), array, casting="unsafe")
-        return buffer, False
 
     def _enter(self, what, name=""):
         self._calls += 1

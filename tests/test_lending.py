@@ -25,8 +25,9 @@ class LateReader:
     reader still finds what was sent, it always does.
     """
 
-    def __init__(self, function, buffers, late):
-        self.late, self.clashes = late, []
+    def __init__(self, function, buffers, late, forgets=False):
+        self.late, self.clashes, self._forgets = late, [], forgets
+        self._given = {}  # rank -> what it received last
         self._buffers = buffers
         self._mail = {}  # (src, dst) -> deque of (parts as lent, parts as they were)
         self._waits = [None] * len(buffers)  # whom each rank waits for
@@ -55,7 +56,14 @@ class LateReader:
         return others[0] if others else able[0] if able else None
 
     def _pair(self, rank):
+        def forget():
+            """What a rank received goes with its next call."""
+            for part in self._given.pop(rank, []):
+                part.flags.writeable = True
+                part[:] = -1
+
         def send(x, dst):
+            forget()
             parts = x if isinstance(x, list) else [x]
             own = [part if np.may_share_memory(part, self._buffers[rank]) else part.copy() for part in parts]
             number = self._sent[rank, dst] = self._sent.get((rank, dst), 0) + 1
@@ -63,15 +71,18 @@ class LateReader:
             self._mail.setdefault((rank, dst), deque()).append(message)
 
         def recv(src):
+            forget()
             self._waits[rank] = src
             self._hub.switch()
             self._waits[rank] = None
             parts, as_sent, several, number = self._mail[src, rank].popleft()
             if any(not np.array_equal(part, then) for part, then in zip(parts, as_sent, strict=True)):
                 self.clashes.append((rank, src, number))
-            views = [part.view() for part in parts]
+            views = [part.copy() if self._forgets else part.view() for part in parts]
             for view in views:
                 view.flags.writeable = False
+            if self._forgets:
+                self._given[rank] = views
             return views if several else views[0]
 
         return send, recv
@@ -90,6 +101,32 @@ def clashes(function, ranks):
 def test_what_is_lent_is_read_before_it_changes(name):
     for ranks in (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16):
         assert clashes(LENDERS[name], ranks) == []
+
+
+@pytest.mark.parametrize("name", sorted(LENDERS))
+def test_what_a_lender_receives_it_reads_at_once(name):
+    function = LENDERS[name]
+    for ranks in (1, 2, 3, 4, 5, 8, 9):
+        results = []
+        for forgets in (False, True):
+            buffers = [np.random.default_rng(rank).integers(1, 1000, 3 * ranks + 1) for rank in range(ranks)]
+            LateReader(function, buffers, 0, forgets).run()
+            results.append(buffers)
+        assert np.array_equal(*results), "a view is gone with the next call of send or recv"
+
+
+def test_keeping_what_was_received_is_caught():
+    def keeps(chunks, rank, send, recv):
+        send(chunks[0], 1 - rank)
+        got = recv(1 - rank)
+        send(chunks[1], 1 - rank)
+        chunks[0] += got
+        chunks[1] += recv(1 - rank)
+        return chunks
+
+    buffers = [np.arange(1, 5), np.arange(5, 9)]
+    LateReader(keeps, buffers, 0, forgets=True).run()
+    assert buffers[0].tolist() != [6, 8, 10, 12]
 
 
 def test_all_lenders_are_tried():

@@ -121,10 +121,6 @@ class Endpoint:
         self._wire.settle(lambda peer, number: self._wait(LENDING, peer, number))
         self._block.state[PHASE] = RUNNING
 
-    def lendable(self, array):
-        """Whether the wire can lend this array as it is."""
-        return self._wire.lendable(array)
-
     def empty(self, shape, dtype):
         """A new array, not initialised, which the wire can lend when it can lend at all."""
         return self._wire.empty(shape, dtype)

@@ -3,10 +3,12 @@
 A message is a doorbell, a few bytes on the receiver's one inbound pipe; many ranks may ring there at once, because
 what is no longer than PIPE_BUF arrives in one piece. A small message travels in its doorbell. A large one is only told
 of: where the algorithm declares that it `lends`, the doorbell says where the sender's array lies, and `recv` gives a
-read-only view of it. For everybody else `send` copies it to a place that all can see, and `recv` copies it from there.
+read-only view of it. An array that lies elsewhere, in private memory, is copied to a place that all can see first, and
+the view is of that copy. For all who do not lend, `send` copies and `recv` copies once more.
 
 A rank that has borrowed says at the end that it has read all (a doorbell of the kind READ), and the lender's call does
-not end before: only then may its array change. A doorbell of the kind FREE gives the place of a copy back.
+not end before: only then may its array change. A doorbell of the kind FREE gives the place of a copy back; one that
+was only viewed is given back with the next call of `send` or `recv`, since who lends also reads what it gets at once.
 
 A rank that waits first looks at a count in shared memory for a moment, and then sleeps in the pipe's read. The count is
 only a hint; the pipe alone carries the messages and puts them in order.
@@ -15,7 +17,6 @@ only a hint; the pipe alone carries the messages and puts them in order.
 import os
 import select
 import struct
-import weakref
 from collections import deque
 
 import numpy as np
@@ -31,7 +32,7 @@ BELL = struct.Struct("<HHHHHIII")
 LAST = b"\xa5"
 INLINE, LENT, COPIED, READ, FREE = range(5)  # kinds
 PLACE = struct.Struct("<Q")
-COPY = struct.Struct("<QQ")  # of a copy: its place and its bytes, the header included
+COPY = struct.Struct("<QQI")  # of a copy: its place, its bytes, and those of the header behind it (0: it came along)
 LONGEST = min(getattr(select, "PIPE_BUF", 512), 4096)
 ROOM = LONGEST - BELL.size - len(LAST)  # for a header and a payload
 LENT_FROM = LONGEST // 2  # bytes; copying less is no slower than lending it, and needs no READ
@@ -62,7 +63,6 @@ class ShmWire:
         self._seen = dict.fromkeys(self._peers, 0)  # doorbells taken from the pipe, per source, over all calls
         self._rest, self._source = b"", rank
         self._headers, self._arrays = {}, {}  # (dtype, shape) -> header of one array, and back
-        self._home = _nobody  # a weak reference to the last array that was found to be lendable
         self._spins = FEWEST_SPINS
         self.begin(0)
 
@@ -76,6 +76,7 @@ class ShmWire:
         self._sent, self._got = dict.fromkeys(self._peers, 0), dict.fromkeys(self._peers, 0)
         self._messages = {peer: deque() for peer in self._peers}  # (number, tag, kind, header, payload)
         self._copies = {peer: deque() for peer in self._peers}  # (number, place, bytes) of copies not read yet
+        self._viewed = None  # (source, number) of the copy that was viewed last and is not given back yet
         self._lent, self._borrowed = {}, {}  # peer -> number of the last message lent to it, borrowed from it
         self._read = dict.fromkeys(self._peers, 0)  # the last message that peers say they have read
 
@@ -94,18 +95,12 @@ class ShmWire:
         """A new array in the rank's region."""
         return self.heap.empty(shape, dtype)
 
-    def lendable(self, array):
-        """Whether this array can be lent as it is."""
-        if self._home() is not array:
-            if self.arena.place(array, self.rank) is None:
-                return False
-            self._home = weakref.ref(array)
-        return True
-
     # ---- sending -------------------------------------------------------------------------------------------
 
     def send(self, value, dst, tag=0):
         """Send plain data to rank `dst`; never waits for it."""
+        if self._viewed is not None:
+            self._give_back()
         number = self._sent[dst] = self._sent[dst] + 1
         if dst == self.rank:
             header, buffers = plain.encode(value)
@@ -126,10 +121,13 @@ class ShmWire:
         if len(header) + size <= ROOM:
             self._ring(dst, INLINE, tag, number, header, b"".join(buffers))
         else:
-            self._ring(dst, COPIED, tag, number, b"", self._copy(header, buffers, size, dst, number))
+            along, behind = (header, b"") if len(header) + COPY.size <= ROOM else (b"", header)
+            self._ring(dst, COPIED, tag, number, along, self._copy(buffers, size, behind, dst, number))
 
     def settle(self, waiting):
         """Return when all that was lent has been read; `waiting(dst, number)` is called before each wait."""
+        if self._viewed is not None:
+            self._give_back()
         if self._borrowed:
             for src, number in self._borrowed.items():
                 self._ring(src, READ, 0, number, b"", b"")
@@ -168,18 +166,19 @@ class ShmWire:
         self._ring(dst, LENT, tag, number, header, struct.pack(f"<{len(places)}Q", *places))
         return True
 
-    def _copy(self, header, buffers, size, dst, number):
+    def _copy(self, buffers, size, header, dst, number):
         """Copy a message to where its receiver can see it; what tells where that is."""
         while self._copies[dst] and select.select([self._inbox], [], [], 0)[0]:
             self._hear(dst)  # it may have given some back
-        offset, taken = self.heap.take(4 + len(header) + size)
-        place = self.arena.array(offset, (4 + len(header) + size,), np.uint8)
+        offset, taken = self.heap.take(size + len(header))
+        place = self.arena.array(offset, (size + len(header),), np.uint8)
         at = 0
-        for part in (len(header).to_bytes(4, "little"), header, *buffers):
-            place[at : at + len(part)] = np.frombuffer(part, np.uint8)
-            at += len(part)
+        for part in (*buffers, header):
+            if len(part):
+                place[at : at + len(part)] = np.frombuffer(part, np.uint8)
+                at += len(part)
         self._copies[dst].append((number, offset, taken))
-        return COPY.pack(offset, at)
+        return COPY.pack(offset, size, len(header))
 
     def _ring(self, dst, kind, tag, number, header, payload):
         self._counts[self._rung[dst]] += 1
@@ -205,6 +204,8 @@ class ShmWire:
 
     def recv(self, src):
         """(value, tag) of the next message from rank `src`; waits for ever, the kernel ends what cannot come."""
+        if self._viewed is not None:
+            self._give_back()
         queue = self._messages[src]
         while not queue:
             if src == self.rank:
@@ -218,8 +219,14 @@ class ShmWire:
             self._borrowed[src] = number
             return self._view(header, payload), tag
         if kind == COPIED:
-            header, payload = self._fetch(payload)
-            self._ring(src, FREE, 0, number, b"", b"")
+            offset, size, behind = COPY.unpack(payload)
+            if behind:
+                header = bytes(self.arena.view(offset + size, behind))
+            payload = self.arena.view(offset, size)
+            self._viewed = src, number
+            if not self.lending:
+                payload = bytearray(payload)
+                self._give_back()
         else:
             payload = bytearray(payload)
         known = self._arrays.get(header)
@@ -274,12 +281,10 @@ class ShmWire:
         while copies and copies[0][0] <= number:
             self.heap.give(*copies.popleft()[1:])
 
-    def _fetch(self, payload):
-        """(header, payload) of a copy, as memory of our own."""
-        offset, size = COPY.unpack(payload)
-        data = self.arena.array(offset, (size,), np.uint8).copy()
-        start = 4 + int.from_bytes(data[:4].tobytes(), "little")
-        return data[4:start].tobytes(), data[start:].data if size > start else bytearray()
+    def _give_back(self):
+        """Give the place of the copy that was viewed last back to its sender."""
+        (src, number), self._viewed = self._viewed, None
+        self._ring(src, FREE, 0, number, b"", b"")
 
     def _view(self, header, places):
         """Read-only views of the arrays that `header` describes."""
@@ -315,7 +320,3 @@ class _Bell:
     def fileno(self):
         """The descriptor."""
         return self._fd
-
-
-def _nobody():
-    """A weak reference to nothing."""
