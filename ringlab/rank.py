@@ -5,6 +5,7 @@ when the kernel is gone, even while learner code loops.
 """
 
 import contextlib
+import functools
 import io
 import os
 import signal
@@ -37,6 +38,8 @@ def main(rank, ranks, record_name, control, life, death, links, shared=None):
         links = dict(zip([peer for peer in range(ranks) if peer != rank], others, strict=True))
     if death is not None:
         _die_when_closed(death.fileno())
+    if hasattr(os, "register_at_fork"):  # a fork by learner code must not serve our lines as a second rank
+        os.register_at_fork(after_in_child=functools.partial(os._exit, 1))
     arena = Arena(ranks, shared[0]) if shared is not None else None
     _limit_memory()
     control.setblocking(True)
@@ -87,11 +90,15 @@ def watch_the_kernel(life, thread):
 
 
 def _die_when_closed(death):
-    """Where the system can: a signal that ends this process when `death` closes, even if C code keeps the GIL."""
+    """Where the system can: a signal that ends this process, and what it forked, when `death` closes.
+
+    Even if C code keeps the GIL.
+    """
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import fcntl
 
-        fcntl.fcntl(death, fcntl.F_SETOWN, os.getpid())
+        os.setpgid(0, 0)  # what this rank forks is in its group, and ends with it
+        fcntl.fcntl(death, fcntl.F_SETOWN, -os.getpid())
         fcntl.fcntl(death, fcntl.F_SETFL, fcntl.fcntl(death, fcntl.F_GETFL) | os.O_ASYNC)  # SIGIO ends a process
 
 

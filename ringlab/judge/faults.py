@@ -5,7 +5,7 @@ This knows no ring: it follows whose gradients a chunk holds, from step to step,
 
 from typing import NamedTuple
 
-from .seen import foreign, terms
+from .seen import Step, foreign, terms
 
 
 class Fault(NamedTuple):
@@ -20,7 +20,7 @@ class Fault(NamedTuple):
     rank: int
     slot: int
     whose: int | None
-    step: object = None
+    step: Step | None = None
     times: int = 0
     before: tuple | None = None
     after: tuple | None = None

@@ -54,7 +54,7 @@ class LearnerFunction:
             loaded = {"__name__": os.path.splitext(os.path.basename(self.path))[0], "__file__": self.path}
             sys.path.insert(0, os.path.dirname(self.path))  # the file may import its neighbours
             try:
-                exec(compile(self.text, self.path, "exec"), loaded)
+                exec(compile(self.text, self.path, "exec"), loaded)  # nosec B102: on a rank, as asked for
             finally:
                 del sys.path[0]
             _loaded[self.path, self.text] = loaded
@@ -86,7 +86,7 @@ def _is_function(node):
 
 def _top_level_names(tree):
     """name -> the statement that defines it at the top of the file."""
-    names = {}
+    names: dict[str, ast.stmt] = {}
     for node in tree.body:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             names[node.name] = node

@@ -30,7 +30,7 @@ def hazard(seen):
     for send in seen.steps:
         if send.kind != "send" or send.rewritten is None or send.peer == send.rank:
             continue
-        read = reads.get((send.rank, send.index))
+        read = reads.get((send.rank, send.place))
         known = clocks[send.rank, send.rewritten][send.peer]  # when it was changed, the reader had surely come so far
         if read is None or known <= read:
             return Hazard(send.rank, send.lent[0] if send.lent else None, send.peer, send)
@@ -38,25 +38,25 @@ def hazard(seen):
 
 
 def _clocks(seen):
-    """(rank, index) of every step -> per rank the index of its last step that surely came before (-1: none)."""
+    """(rank, place) of every step -> per rank the place of its last step that surely came before (-1: none)."""
     clocks, now, queues = {}, [[-1] * seen.ranks for _ in range(seen.ranks)], {}
     for step in seen.causal:
         mine = now[step.rank]
         if step.kind == "recv":
             mine = [max(pair) for pair in zip(mine, queues[step.peer, step.rank].pop(0), strict=True)]
-        mine = [step.index if rank == step.rank else known for rank, known in enumerate(mine)]
-        now[step.rank] = clocks[step.rank, step.index] = mine
+        mine = [step.place if rank == step.rank else known for rank, known in enumerate(mine)]
+        now[step.rank] = clocks[step.rank, step.place] = mine
         if step.kind == "send":
             queues.setdefault((step.rank, step.peer), []).append(mine)
     return clocks
 
 
 def _reads(seen):
-    """(sender, index of its send) -> index of the receive on the other side."""
+    """(sender, place of its send) -> place of the receive on the other side."""
     sends, found = {}, {}
     for step in seen.causal:
         if step.kind == "send":
-            sends.setdefault((step.rank, step.peer), []).append(step.index)
+            sends.setdefault((step.rank, step.peer), []).append(step.place)
         else:
-            found[step.peer, sends[step.peer, step.rank].pop(0)] = step.index
+            found[step.peer, sends[step.peer, step.rank].pop(0)] = step.place
     return found

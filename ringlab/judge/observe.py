@@ -95,8 +95,8 @@ def observe(function, ranks, note=None, on_switch=None):
     except Deadlock as error:
         ended = {"kind": "deadlock", "cycle": [tuple(pair) for pair in error.cycle]}
     if errors:
-        _, rank, error = min(errors, key=lambda found: found[:2])
-        ended = {"kind": "exit" if isinstance(error, SystemExit) else "exception", "rank": rank, **_told(error)}
+        _, rank, first = min(errors, key=lambda found: found[:2])
+        ended = {"kind": "exit" if isinstance(first, SystemExit) else "exception", "rank": rank, **_told(first)}
     for watcher, mine in zip(watchers, loans, strict=True):
         watcher.look(everywhere=True)
         mine.look(watcher.changes[-1])

@@ -41,21 +41,16 @@ def direction(seen):
 
 def moves(seen, rank):
     """The Moves of one rank in program order."""
-    found, send, pending = [], None, None
-    for step in [*seen.programs[rank], None]:
-        if pending is not None and (step is None or step.kind == "recv"):
-            found.append(_move(*pending))
-            pending = None
-        if step is None:
-            break
-        if step.kind == "send":
-            send = step
-            if pending is not None:
-                pending[2].extend(step.changes)
-        else:
-            pending = (send, step, list(step.changes))
+    found, send = [], None  # found: (send, recv, changes from then on)
+    for step in seen.programs[rank]:
+        if step.kind == "recv":
+            found.append((send, step, list(step.changes)))
             send = None
-    return found
+        else:
+            send = step
+            if found:
+                found[-1][2].extend(step.changes)
+    return [_move(*move) for move in found]
 
 
 def _move(send, recv, changes):
@@ -84,7 +79,7 @@ def _number(step):
         return None
     if len(step.lent) == 1:
         return step.lent[0]
-    held = step.parts[0] or ()
+    held = step.parts[0] or []
     return held[0][0] if len(held) == 1 else None
 
 
@@ -99,10 +94,10 @@ def mistake(seen, fault, what="allreduce"):
     if turn not in (1, ranks - 1) or turn == 0:
         return _wrong_neighbour(seen, turn)
     rows = [moves(seen, rank) for rank in range(ranks)]
-    letters = {"".join(move.letter for move in row) for row in rows}
-    if len(letters) != 1 or not rows[0]:
+    programs = {"".join(move.letter for move in row) for row in rows}
+    if len(programs) != 1 or not rows[0]:
         return None
-    letters = letters.pop()
+    letters = programs.pop()
     wrong = _wrong_index(rows)
     if wrong is not None and turn == ranks - 1 and ranks > 2 and wrong.family in ("misplaced", "stale_send"):
         return wrong._replace(family="against")

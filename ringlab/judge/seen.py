@@ -18,14 +18,14 @@ class Change(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One call of send or recv on a rank, and what its chunks did from then to its next call.
+    """One call of send or recv on a rank, the `place`-th of its program, and what its chunks did until its next call.
 
     parts: contents of each array in the message.  lent: numbers of the chunks whose memory was handed to send.
-    rewritten: index of the step after which that memory was first seen changed, or None.
+    rewritten: place of the step after which that memory was first seen changed, or None.
     """
 
     rank: int
-    index: int
+    place: int
     kind: str
     peer: int
     round: int
@@ -65,7 +65,7 @@ class Seen:
         self.opening, self.programs, self.held = [], [], []
         for rank in range(self.ranks):
             self._replay(rank)
-        self.steps = sorted((step for mine in self.programs for step in mine), key=lambda s: (s.round, s.rank, s.index))
+        self.steps = sorted((step for mine in self.programs for step in mine), key=lambda s: (s.round, s.rank, s.place))
 
     def _replay(self, rank):
         data, held = self.data, [((chunk, (rank,)),) for chunk in range(self.ranks)]
