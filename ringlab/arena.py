@@ -17,6 +17,7 @@ import numpy as np
 from multiprocess import shared_memory
 
 from . import machine, plain
+from .record import new_name
 from .verdicts import NoResource
 
 LINE = 64  # bytes; a count that others watch has a cache line of its own
@@ -167,7 +168,7 @@ def _create(head):
     size = up(machine.total_shm() or ELSEWHERE, PAGE)
     while True:
         try:
-            return shared_memory.SharedMemory(create=True, size=head + size)
+            return shared_memory.SharedMemory(new_name(), create=True, size=head + size)
         except OSError as error:
             if size <= 2**26:
                 raise NoResource(

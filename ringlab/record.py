@@ -5,6 +5,7 @@ that even a killed rank leaves its record. Each rank writes only its own block, 
 """
 
 import os
+import secrets
 import struct
 
 import numpy as np
@@ -117,6 +118,11 @@ class Block:
             view.release()
 
 
+def new_name():
+    """A name for a segment that tells whose it is: the kernel's pid is in it."""
+    return f"ringlab_{os.getpid()}_{secrets.token_hex(4)}"
+
+
 class Record:
     """The blocks of all ranks, in one shared segment.
 
@@ -126,7 +132,8 @@ class Record:
 
     def __init__(self, ranks, name=None):
         size = ranks * block_size(ranks)
-        self._memory = shared_memory.SharedMemory(name, create=name is None, size=size if name is None else 0)
+        made = name is None
+        self._memory = shared_memory.SharedMemory(name or new_name(), create=made, size=size if made else 0)
         if name is None:
             self._reserve(size)
         self.name = self._memory.name

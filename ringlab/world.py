@@ -11,6 +11,7 @@ import atexit
 import contextlib
 import os
 import selectors
+import signal
 import socket
 import threading
 import time
@@ -93,10 +94,16 @@ class Rank:
         except (OSError, EOFError):
             return None
 
+    def kill(self):
+        """Kill the process, and with it all that it forked."""
+        with contextlib.suppress(OSError, AttributeError, ValueError):
+            pid = self.process.pid
+            self.process.kill()
+            os.killpg(pid, signal.SIGKILL)
+
     def end(self):
         """Kill and reap; never waits for the rank's consent."""
-        with contextlib.suppress(OSError, AttributeError):
-            self.process.kill()
+        self.kill()
         for line in (self.channel.sock, self._life, self._death):
             if line is not None:
                 line.close()
@@ -307,8 +314,7 @@ class World:
     def _end_ranks(self):
         ranks, self._ranks = self._ranks, []
         for rank in ranks:
-            with contextlib.suppress(OSError, AttributeError, ValueError):
-                rank.process.kill()
+            rank.kill()
         for rank in ranks:
             rank.end()
         if self._record is not None:

@@ -26,9 +26,14 @@ def left_after(mark, seconds=10.0):
     return found
 
 
-def segments():
-    """The names that Python's shared memory and semaphores have in /dev/shm."""
-    return {name for name in os.listdir("/dev/shm") if name.startswith(("psm_", "sem.", "ringlab"))}
+def segments(*pids):
+    """The names in /dev/shm of the shared memory that these kernels made."""
+    return {name for name in os.listdir("/dev/shm") if name.startswith(tuple(f"ringlab_{pid}_" for pid in pids))}
+
+
+def semaphores():
+    """The names of semaphores in /dev/shm; the lab uses none."""
+    return {name for name in os.listdir("/dev/shm") if name.startswith("sem.")}
 
 
 def listeners():

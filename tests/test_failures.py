@@ -219,7 +219,6 @@ ENDINGS = {
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     marker = f"RINGLAB_TEST={os.getpid()}-{abs(hash(ending))}"
-    shared_before = processes.segments()
     code = f"""
         import os, threading, time, ringlab as rl
         def spin(chunks, rank, send, recv):
@@ -233,7 +232,7 @@ def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     kernel = script(code, env={**os.environ, name: value}, start_new_session=True)
     kernel.communicate(timeout=60)
     assert processes.left_after(marker) == []
-    assert processes.segments() <= shared_before
+    assert processes.segments(kernel.pid) == set()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process on Windows")
@@ -260,6 +259,26 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works():
         "the next call starts on fresh ranks",
         "ring_allreduce, 4 ranks over pipe: 24 messages, 384 bytes, every rank holds the sum",
     ]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("ending", ["rl.close()", "os.kill(os.getpid(), 9)"])
+def test_what_a_rank_forks_ends_with_it(ending):
+    marker = f"RINGLAB_TEST={os.getpid()}-fork-{len(ending)}"
+    code = f"""
+        import os, threading, ringlab as rl
+        def forks(chunks, rank, send, recv):
+            if os.fork() == 0:
+                threading.Event().wait()
+            return rl.ring_allreduce(chunks, rank, send, recv)
+        print(rl.run(forks, ranks=2))
+        {ending}
+    """
+    name, value = marker.split("=")
+    kernel = script(code, env={**os.environ, name: value})
+    out, _ = kernel.communicate(timeout=60)
+    assert out.endswith("every rank holds the sum\n")
+    assert processes.left_after(marker) == []
 
 
 def test_a_script_without_a_main_guard_works(tmp_path):

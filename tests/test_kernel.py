@@ -30,10 +30,10 @@ class Kernel:
 
     def __init__(self, name):
         self.mark = f"RINGLAB_KERNEL_TEST={os.getpid()}-{name}"
-        self.segments = processes.segments()
         self.manager = jupyter_client.KernelManager(kernel_name="python3")
         key, value = self.mark.split("=")
         self.manager.start_kernel(env={**os.environ, key: value})
+        self.pids = [self.manager.provisioner.process.pid]
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=60)
@@ -60,7 +60,7 @@ class Kernel:
     def nothing_left(self):
         """Whether all is gone, processes and shared memory."""
         assert processes.left_after(self.mark) == []
-        assert processes.segments() <= self.segments
+        assert processes.segments(*self.pids) == set()
 
     def close(self):
         self.client.stop_channels()
@@ -128,6 +128,7 @@ def test_however_a_kernel_ends_nothing_is_left(ending, busy):
             kernel.manager.shutdown_kernel(now=False)
         elif ending.startswith("restart"):
             kernel.manager.restart_kernel(now=ending.endswith("now"))
+            kernel.pids.append(kernel.manager.provisioner.process.pid)
         elif ending == "kill the kernel":
             os.kill(pid, signal.SIGKILL)
         else:
@@ -149,6 +150,7 @@ def test_twenty_restarts_leave_no_older_ranks(kernel):
         kernel.run("import ringlab as rl; rl.run('ring', ranks=2)")
         if i < 19:
             kernel.manager.restart_kernel(now=i % 2 == 0)
+            kernel.pids.append(kernel.manager.provisioner.process.pid)
             kernel.client.wait_for_ready(timeout=60)
     printed, _ = kernel.run("import os; print(len(rl.launch(lambda comm: os.getpid(), ranks=2)))")
     assert printed == "2\n"
@@ -168,7 +170,7 @@ def test_no_socket_listens_because_of_us(kernel):
 
 def test_shared_memory_has_no_name_while_ranks_run(kernel):
     kernel.run(DEFINITIONS + RIGHT)
-    assert processes.segments() <= kernel.segments
+    assert processes.segments(*kernel.pids) == set()
 
 
 def test_our_errors_show_a_few_lines_and_no_traceback(kernel):

@@ -30,7 +30,6 @@ def storm(injections, start="spawn", progress=True):
 
 def _one_worker(injections, history, bar, start, marker):
     """How many of the injections one worker got through (the last one perhaps by hanging)."""
-    segments = _segments()
     worker = subprocess.Popen(
         [sys.executable, "-m", "ringlab.faultstorm.worker", start],
         stdin=subprocess.PIPE,
@@ -60,7 +59,7 @@ def _one_worker(injections, history, bar, start, marker):
             done += 1
             bar.update()
     _end(worker)
-    history.append(_left(marker, segments))
+    history.append(_left(marker, worker.pid))
     return done
 
 
@@ -88,13 +87,13 @@ def _end(worker):
         worker.wait()
 
 
-def _left(marker, segments_before, patience=5.0):
+def _left(marker, pid, patience=5.0):
     """What is still there `patience` seconds after the worker's end: processes of ours, shared memory, listeners."""
     end = time.monotonic() + patience
     wake = threading.Event()
     while (alive := _processes(marker)) and time.monotonic() < end:
         wake.wait(0.05)
-    return {"what": "left", "processes": alive, "segments": sorted(_segments() - segments_before), "sockets": 0}
+    return {"what": "left", "processes": alive, "segments": _segments(pid), "sockets": 0}
 
 
 def _processes(marker):
@@ -106,6 +105,6 @@ def _processes(marker):
     return found
 
 
-def _segments():
+def _segments(pid):
     names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else ()
-    return {name for name in names if name.startswith(("psm_", "sem.", "ringlab"))}
+    return sorted(name for name in names if name.startswith(f"ringlab_{pid}_"))
