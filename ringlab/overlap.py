@@ -93,9 +93,9 @@ class Step:
         return max(span.end for span in self.spans if span.rank == rank)
 
     @property
-    def busy(self):
-        """How many cores the ranks kept busy on average; `machine.cpus()` is all there are."""
-        return self.cpu / self.seconds
+    def least(self):
+        """Seconds below which no order of the same work can come on this machine: processor time over cores."""
+        return self.cpu / machine.cpus()
 
     @property
     def verdict(self):
@@ -292,11 +292,11 @@ class Comparison(list):
     """Steps of the same plan, one for each way of calling the all-reduces; `table()` shows them."""
 
     def table(self):
-        """Text: what backward took, what was exposed, and both, in ms of the slowest rank; how many cores were busy."""
-        lines = [f"{'reduced by':<14} {'backward':>9} {'exposed':>9} {'together':>9}   ms   cores busy"]
+        """Text: what backward took, what was exposed, and both, of the slowest rank; what the cores need at least."""
+        lines = [f"{'reduced by':<14} {'backward':>9} {'exposed':>9} {'together':>9} {'at least':>9}   ms"]
         for one in self:
-            times = (one.backward(one.slowest), one.exposed(), one.seconds)
-            lines.append(f"{one.by:<14} " + " ".join(f"{1e3 * t:>9.1f}" for t in times) + f"{one.busy:>13.1f}")
+            times = (one.backward(one.slowest), one.exposed(), one.seconds, one.least)
+            lines.append(f"{one.by:<14} " + " ".join(f"{1e3 * t:>9.1f}" for t in times))
         return "\n".join([*lines, self.gain_in_words()])
 
     @property
@@ -306,9 +306,10 @@ class Comparison(list):
         return (ways["afterwards"].seconds - ways["thread"].seconds) / ways["afterwards"].exposed()
 
     def gain_in_words(self):
-        """One line: the share that the thread saved, and how many cores there are."""
+        """The share that the thread saved, and what `at least` is."""
         saved = "nothing" if self.gain < 0.05 else f"{100 * min(self.gain, 1):.0f} %"
-        return f"the thread hid {saved} of what was exposed afterwards; this machine has {machine.cpus():g} cores"
+        least = f"at least: the ranks' processor time on {machine.cpus():g} cores, in whatever order"
+        return f"the thread hid {saved} of what was exposed afterwards\n{least}"
 
 
 def compare(plan, ranks=4, device=None, ways=("afterwards", "same thread", "thread"), repeats=3, **options):

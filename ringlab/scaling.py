@@ -219,6 +219,18 @@ def efficiencies(per_device=None):
     return {p: (rate * p / (rates[fewest] * fewest), rate / rates[fewest]) for p, rate in sorted(rates.items())}
 
 
+def published():
+    """A figure of the Playbook's sweep: throughput against the straight line, and what each GPU still brings."""
+    from .views.growth import of_points
+
+    found = efficiencies()
+    lines = [
+        f"{p} GPUs: {times:.2f} times the throughput of 8, {100 * each:.1f} % each"
+        for p, (times, each) in found.items()
+    ]
+    return of_points([("Ultra-Scale Playbook", [(p, *pair) for p, pair in found.items()])], "\n".join(lines))
+
+
 def fit(per_device=None):
     """(share per extra device, largest error) of the straight line that best fits 1/efficiency - 1 against P.
 

@@ -130,6 +130,17 @@ def digits_figure(ranks=4, count=16):
     return DigitsFigure(images[:count], labels[:count], check_ranks(ranks))
 
 
+def seesaw_figure(shards=((1, 2, 3), (10,)), weights=((1, 1), (2, 1), (3, 1), (4, 1)), gradients=((3, 1), (-1, 3))):
+    """Samples on a beam that is level when the average is right; the averaged gradient, which turns with the weights.
+
+    shards: the numbers that each rank has.  weights: of the ranks' own averages, one tuple for each place of a slider.
+    gradients: for each rank the mean gradient of its samples, of a model with two weights.
+    """
+    from .views.seesaw import seesaw
+
+    return seesaw(shards, weights, gradients)
+
+
 def train(
     ranks=4,
     wire="pipe",

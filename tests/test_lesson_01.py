@@ -6,7 +6,6 @@ from plotly.graph_objects import Figure
 
 import ringlab as rl
 from ringlab.exercises import mean as exercise
-from ringlab.views.seesaw import seesaw
 
 SHARDS = [np.array([1.0, 2, 3]), np.array([10.0])]
 
@@ -42,7 +41,7 @@ def test_averaging_the_losses_leaves_every_rank_with_its_own_gradient():
 
 
 def test_the_beam_is_level_when_three_samples_count_three_times():
-    figure = seesaw(SHARDS, [(1, 1), (2, 1), (3, 1), (4, 1)], [(3, 1), (-1, 3)])
+    figure = rl.training.seesaw_figure()
     assert repr(figure).split("\n") == [
         "weights 1 : 1: average 6.00, the beam tips to the left",
         "weights 2 : 1: average 4.67, the beam tips to the left",

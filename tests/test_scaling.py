@@ -165,6 +165,14 @@ def test_32_times_the_devices_gave_12_5_times_the_throughput():
     assert throughputs == sorted(throughputs), "it still rises at every step"
 
 
+def test_the_published_rates_are_drawn_and_told():
+    figure = scaling.published()
+    assert repr(figure).split("\n")[-1] == "256 GPUs: 12.51 times the throughput of 8, 39.1 % each"
+    drawn = Figure({"data": figure.data, "layout": figure.layout})
+    assert list(drawn.data[1].x) == [8, 16, 32, 64, 128, 256]
+    assert drawn.data[0].y[-1] == 32
+
+
 def test_bandwidth_alone_cannot_explain_the_loss_and_a_term_per_device_does():
     slope, error = fit()
     assert slope == pytest.approx(0.0055, abs=1e-4)
