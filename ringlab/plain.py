@@ -12,6 +12,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from .dtypes import dtype_of, name_of
+
 SCALARS = (bool, int, float, str, type(None))
 
 
@@ -24,13 +26,28 @@ def encode(value):
     """
     if isinstance(value, np.ndarray):
         array = _sendable(value)
-        return _describe(b"a", array), [_bytes(array)]
+        return describe(array), [_bytes(array)]
     if type(value) is list and value and all(isinstance(part, np.ndarray) for part in value):
         arrays = [_sendable(part) for part in value]
-        header = b";".join([_describe(b"l", arrays[0]), *(_describe(b"", part) for part in arrays[1:])])
-        return header, [_bytes(part) for part in arrays if part.nbytes]
+        return describe(arrays), [_bytes(part) for part in arrays if part.nbytes]
     buffers = []
     return b"j" + json.dumps(_to_json(value, buffers), separators=(",", ":")).encode(), buffers
+
+
+def describe(value):
+    """The header that `encode` gives an array, or a list of arrays."""
+    if isinstance(value, np.ndarray):
+        return _describe(b"a", value)
+    return b"l" + b";".join([_describe(b"", part) for part in value])
+
+
+def shapes(header):
+    """(dtype, shape) of each array that a header of `describe` tells of.
+
+    >>> shapes(describe([np.zeros(3), np.zeros((2, 0))]))
+    [(dtype('float64'), (3,)), (dtype('float64'), (2, 0))]
+    """
+    return [_parse(part)[:2] for part in header[1:].split(b";")]
 
 
 def decode(header, payload):
@@ -72,30 +89,16 @@ def _bytes(array):
     return array.reshape(-1).view(np.uint8).data if array.nbytes else b""  # a view: bfloat16 has no buffer format
 
 
-def dtype_name(dtype):
-    """A text from which np.dtype makes the same type, float8 and bfloat16 included."""
-    return dtype.name if dtype.kind == "V" else dtype.str
-
-
 def _describe(kind, array):
-    return kind + f"{dtype_name(array.dtype)}:{','.join(map(str, array.shape))}".encode()
+    return kind + f"{name_of(array.dtype)}:{','.join(map(str, array.shape))}".encode()
 
 
 @functools.lru_cache(1024)
 def _parse(text):
     name, _, shape = text.decode().partition(":")
     dims = tuple(int(n) for n in shape.split(",") if n)
-    dtype = _dtype(name)
+    dtype = dtype_of(name)
     return dtype, dims, dtype.itemsize * int(np.prod(dims, dtype=np.int64))
-
-
-def _dtype(name):
-    try:
-        return np.dtype(name)
-    except TypeError:
-        import ml_dtypes  # noqa: F401  (registers bfloat16 and float8; only lessons on low precision need it)
-
-        return np.dtype(name)
 
 
 def _array(payload, offset, dtype, shape, nbytes):
@@ -108,7 +111,7 @@ def _to_json(value, buffers):
     if isinstance(value, np.ndarray):
         array = _sendable(value)
         buffers.append(_bytes(array))
-        return {"a": [dtype_name(array.dtype), list(array.shape)]}
+        return {"a": [name_of(array.dtype), list(array.shape)]}
     if isinstance(value, SCALARS):
         return value
     if isinstance(value, np.generic):
@@ -143,7 +146,7 @@ def _from_json(tree, payload):
             return node
         ((kind, body),) = node.items()
         if kind == "a":
-            dtype, shape = _dtype(body[0]), tuple(body[1])
+            dtype, shape = dtype_of(body[0]), tuple(body[1])
             nbytes = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
             array = _array(view, offset, dtype, shape, nbytes)
             offset += nbytes

@@ -36,7 +36,7 @@ def test_a_lent_message_is_the_senders_memory_and_may_not_be_written(world):
         x = comm.empty(10_000, np.int64)
         x[:] = 1
         if comm.rank == 0:
-            wire.lending = True
+            wire.lend(True)
             comm.send(x, 1)
             comm.recv(1)
             x[:] = 2  # on purpose: the receiver has not finished

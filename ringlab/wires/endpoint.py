@@ -112,14 +112,17 @@ class Endpoint:
             x = self._casting.back(x)
         return x if self._adder is np.ndarray else _viewed(x, self._adder)
 
-    def lend(self, allowed):
-        """Whether the sends that follow may lend their arrays, on a wire that can."""
-        self._wire.lending = allowed
+    def lend(self, allowed, arrays=()):
+        """Whether the sends that follow may lend, on a wire that can; `arrays` are those they will mostly be of."""
+        self._wire.lend(allowed, arrays)
 
     def settle(self):
         """Return when all that was lent has been read, so that it may change again."""
-        self._wire.settle(lambda peer, number: self._wait(LENDING, peer, number))
-        self._block.state[PHASE] = RUNNING
+        if self._wire.settle(self._lending):
+            self._block.state[PHASE] = RUNNING
+
+    def _lending(self, peer, number):
+        self._wait(LENDING, peer, number)
 
     def empty(self, shape, dtype):
         """A new array, not initialised, which the wire can lend when it can lend at all."""

@@ -46,8 +46,7 @@ KNOWN = 1000  # headers that are remembered
 class ShmWire:
     """One rank's ends: `inbox` is the descriptor of its inbound pipe, `bells` maps each peer to one of the peer's.
 
-    `lending` says whether the calls of `send` that follow may lend. `tamper`, when set, is applied once, to the next
-    doorbell: a fault.
+    `tamper`, when set, is applied once, to the next doorbell: a fault.
     """
 
     can_lend = True
@@ -57,6 +56,7 @@ class ShmWire:
         self.on_progress = None  # never called: no message comes in parts
         self._inbox, self._bells, self._peers = inbox, bells, sorted({rank, *bells})
         self._outboxes = {peer: Outbox(_Bell(fd)) for peer, fd in bells.items()}
+        self._late = set()  # peers to whom not all is written yet
         self._counts, self._cpus = arena.counts, machine.cpus()
         self._rung = {peer: arena.count(rank, peer) for peer in bells}
         self._heard = {peer: arena.count(peer, rank) for peer in bells}
@@ -68,7 +68,9 @@ class ShmWire:
 
     def begin(self, call, ranks=1):
         """Start call number `call`, on `ranks` ranks."""
-        self.call, self.lending, self.tamper = call, False, None
+        self.call, self.tamper = call, None
+        self.lend(False)
+        self._known, self._known_of = {}, None
         self.arena.divide(ranks)
         self.heap = Heap(self.arena, self.rank)
         if ranks <= self._cpus:
@@ -97,6 +99,14 @@ class ShmWire:
 
     # ---- sending -------------------------------------------------------------------------------------------
 
+    def lend(self, allowed, arrays=()):
+        """Whether the calls of `send` that follow may lend; `arrays` are those they will mostly be of."""
+        self._lending = allowed
+        if (
+            allowed and arrays is not self._known_of
+        ):  # what is found out about an array is kept while they stay the same
+            self._known, self._known_of = {id(array): [array, None, None] for array in arrays}, arrays
+
     def send(self, value, dst, tag=0):
         """Send plain data to rank `dst`; never waits for it."""
         if self._viewed is not None:
@@ -107,14 +117,24 @@ class ShmWire:
             self._messages[dst].append((number, tag, INLINE, header, b"".join(buffers)))
             return
         if isinstance(value, np.ndarray):
+            known = self._known.get(id(value)) if self._lending else None
+            _, header, place = known or (value, None, None)
+            if header is None:
+                header = self._header(value)
             if value.nbytes <= LENT_FROM:
-                self._ring(dst, INLINE, tag, number, self._header(value), value.tobytes())
+                if known:
+                    known[1] = header
+                self._ring(dst, INLINE, tag, number, header, value.tobytes())
                 return
-            if self.lending and (place := self.arena.place(value, self.rank)) is not None:
-                self._lent[dst] = number
-                self._ring(dst, LENT, tag, number, self._header(value), PLACE.pack(place))
-                return
-        elif self.lending and type(value) is list and self._lend(value, dst, tag, number):
+            if self._lending:
+                place = place or self.arena.place(value, self.rank)
+                if known:
+                    known[1:] = header, place
+                if place is not None:
+                    self._lent[dst] = number
+                    self._ring(dst, LENT, tag, number, header, PLACE.pack(place))
+                    return
+        elif self._lending and type(value) is list and self._lend(value, dst, tag, number):
             return
         header, buffers = plain.encode(value)
         size = plain.payload_size(buffers)
@@ -125,19 +145,24 @@ class ShmWire:
             self._ring(dst, COPIED, tag, number, along, self._copy(buffers, size, behind, dst, number))
 
     def settle(self, waiting):
-        """Return when all that was lent has been read; `waiting(dst, number)` is called before each wait."""
+        """Return when all that was lent has been read; `waiting(dst, number)` is called before each wait.
+
+        Whether there was a wait.
+        """
         if self._viewed is not None:
             self._give_back()
         if self._borrowed:
             for src, number in self._borrowed.items():
                 self._ring(src, READ, 0, number, b"", b"")
             self._borrowed.clear()
-        if self._lent:
-            for dst, number in self._lent.items():
-                while self._read[dst] < number:
-                    waiting(dst, number)
-                    self._hear(dst)
-            self._lent.clear()
+        if not self._lent:
+            return False
+        for dst, number in self._lent.items():
+            while self._read[dst] < number:
+                waiting(dst, number)
+                self._hear(dst)
+        self._lent.clear()
+        return True
 
     def flush(self):
         """Wait until the operating system has all doorbells."""
@@ -184,21 +209,23 @@ class ShmWire:
         self._counts[self._rung[dst]] += 1
         length = BELL.size + len(header) + len(payload) + 1
         bell = BELL.pack(MARK, length, self.rank, kind, len(header), self.call, tag, number) + header + payload + LAST
-        outbox = self._outboxes[dst]
         if self.tamper is not None:
             bells, self.tamper = self.tamper([bell]), None
             for bell in bells:
-                outbox.write([bell])
+                self._outboxes[dst].write([bell])
             return
-        if outbox.idle:
+        if dst not in self._late:
             try:
                 os.write(self._bells[dst], bell)
                 return
             except BLOCKED:
-                pass
+                self._late.add(dst)
             except OSError:  # the peer is gone; the kernel knows
                 return
+        outbox = self._outboxes[dst]
         outbox.write([bell])
+        if outbox.idle:
+            self._late.discard(dst)
 
     # ---- receiving -----------------------------------------------------------------------------------------
 
@@ -224,10 +251,10 @@ class ShmWire:
                 header = bytes(self.arena.view(offset + size, behind))
             payload = self.arena.view(offset, size)
             self._viewed = src, number
-            if not self.lending:
+            if not self._lending:
                 payload = bytearray(payload)
                 self._give_back()
-        else:
+        elif not self._lending:  # what was not lent may be written to
             payload = bytearray(payload)
         known = self._arrays.get(header)
         if known is not None:
