@@ -57,6 +57,7 @@ class InPrecision:
 
     algorithm: object
     dtype: str
+    scale: float = 1.0
 
     @property
     def __name__(self):
@@ -70,19 +71,22 @@ class InPrecision:
     def __call__(self, chunks, rank, send, recv):
         parts = [np.asarray(chunks[i]) for i in range(len(chunks))]
         with np.errstate(over="ignore", invalid="ignore"):
-            short = Chunks(np.concatenate(parts).astype(dtype_of(self.dtype)), len(chunks))
+            short = Chunks((np.concatenate(parts) * self.scale).astype(dtype_of(self.dtype)), len(chunks))
             self.algorithm(short, rank, send, recv)
             for i in range(len(chunks)):
                 chunks[i] = np.asarray(short[i])
+                chunks[i] /= self.scale
         return chunks
 
 
-def in_precision(dtype, algorithm="ring"):
+def in_precision(dtype, algorithm="ring", scale=1.0):
     """An all-reduce `f(chunks, rank, send, recv)` that rounds to `dtype`, adds and sends in it, and hands that back.
 
+    scale: numbers are multiplied by it before they are rounded, and the sum is divided by it in the chunks' own format
+    (loss scaling, or, with a scale below 1, what happens to gradients that are so much smaller).
     For places that take an algorithm and no dtypes: `rl.training.train(algorithm=rl.numerics.in_precision("bf16"))`.
     """
     function = ALGORITHMS.get(algorithm) if isinstance(algorithm, str) else algorithm
     if not callable(function):
         raise BadInput(f"algorithm {algorithm!r} is not known", f"use one of {', '.join(ALGORITHMS)}, or a function")
-    return InPrecision(function, dtype_of(dtype).name)
+    return InPrecision(function, dtype_of(dtype).name, scale)

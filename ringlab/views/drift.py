@@ -176,7 +176,9 @@ def sum_tree(run, *elements, rank=None, inputs=None):
     size, ranks = run.outputs[0].size, run.ranks
     chosen = elements or tuple(range(min(size, MOST_ELEMENTS)))
     drawn = [_Tree(run, element, rank, inputs) for element in chosen]
-    text = "\n\n".join(f"{tree.name}: {tree.order}\n{tree.sketch()}" for tree in drawn)
+    text = (
+        "\n\n".join(f"{tree.name}: {tree.order}\n{tree.sketch()}" for tree in drawn) if elements else _by_order(drawn)
+    )
     height = max(tree.height for tree in drawn)
     if elements:
         traces = [trace for place, tree in enumerate(drawn) for trace in tree.traces(place * (ranks + 0.5))]
@@ -192,6 +194,14 @@ def sum_tree(run, *elements, rank=None, inputs=None):
     look = layout(heading, x, y, height=160 + 60 * height + (70 if more else 0), showlegend=False, **more)
     look["margin"] |= {"l": 20}
     return Figure(text, traces, look)
+
+
+def _by_order(trees):
+    """A line per order: the elements that were added up in it."""
+    groups = {}
+    for tree in trees:
+        groups.setdefault(tree.order, []).append(tree.name.removeprefix("element "))
+    return "\n".join(f"elements {' '.join(names)}: {order}" for order, names in groups.items())
 
 
 def _and(names):
