@@ -43,6 +43,7 @@ def ring_of(exchange):
         return chunks
 
     ring.__name__ = getattr(exchange, "__name__", "ring")
+    ring.__wrapped__ = exchange  # its source is what a verdict shows
     return ring
 
 
@@ -73,15 +74,16 @@ def check(cured_ring):
     """An Outcome: whether the ring is right, free of cycles, and quick enough, for P = 2 to 9."""
     for p in RANKS:
         try:
-            buffered = run(cured_ring, _inputs(p), wire="virtual")
-            if not any(buffered.messages):
-                return not_written(f"0 of {2 * p * (p - 1)} messages with {p} ranks")
-            if buffered.verdict is not None:
-                return Outcome(False, f"P = {p}: no ring yet, even where no send waits: {buffered.words}")
+            for elements in (2 * p, 2 * p + 1):
+                buffered = run(cured_ring, _inputs(p, elements), wire="virtual")
+                if not any(buffered.messages):
+                    return not_written(f"0 of {2 * p * (p - 1)} messages with {p} ranks")
+                if buffered.verdict is not None:
+                    return Outcome(False, f"P = {p}: no ring yet, even where no send waits: {buffered.words}")
             if set(buffered.messages) != {2 * (p - 1)}:
                 text = f"P = {p}: right, but another algorithm: a ring sends {2 * (p - 1)} messages from each rank"
                 return Outcome(False, f"{text}, this one {max(buffered.messages)}")
-            waiting = run(cured_ring, _inputs(p), wire="virtual", network=RENDEZVOUS)
+            waiting = run(cured_ring, _inputs(p, 2 * p), wire="virtual", network=RENDEZVOUS)
         except Deadlock as stuck:
             return Outcome(False, f"P = {p}: {stuck.lines[0]}\n{_hint(stuck, p)}")
         except RinglabError as error:
@@ -102,5 +104,5 @@ def _hint(stuck, p):
     return "Everybody sends first, and nobody is there to receive. Who could begin by receiving?"
 
 
-def _inputs(p):
-    return [np.arange(2.0 * p + 1) + 100 * rank for rank in range(p)]
+def _inputs(p, elements):
+    return [np.arange(float(elements)) + 100 * rank for rank in range(p)]
