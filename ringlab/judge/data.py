@@ -74,6 +74,7 @@ def judge(function, seen, what, shift=0, wire="pipe", timeout=5.0):
             found = _from_error(error, case)
         else:
             found = judge_case(case, done.outputs, what, shift, owner) or _unread(done, case)
+            found = found and found._replace(run=done)
         if found is not None:
             return found
     return None
@@ -207,10 +208,10 @@ def _from_error(error, case):
         line=_line_of(error),
         where=where,
         waiting=error.waiting,
+        error=error,
         fill=fill,
         size=case.in_words(),
         details=(*error.lines[1:], *error.details),
-        trace=getattr(error, "trace", None),
     )
 
 

@@ -3,6 +3,7 @@
 import re
 
 from ..hygiene import LIBRARIES
+from ..waits import Wait, deadlock
 from .finding import Finding
 from .words import listed, plural
 
@@ -159,7 +160,12 @@ def _blocked(seen):
             family = "nobody_sends"
         else:
             family = "one_receive_too_many"
-    round = max(round_of(seen, rank) for rank, _ in cycle)
+    waits = {
+        rank: Wait(rank, pending[0], False, pending[1], len(seen.programs[rank]), round_of(seen, rank))
+        for rank, pending in enumerate(seen.pending)
+        if pending
+    }
+    round = max(waits[rank].round for rank, _ in cycle)
     where = f"Rank {first} is left waiting for {f'rank {peer}' if first != peer else 'itself'} in round {round}."
     if family == "waits_for_another":
         where += f" A message from rank {listed(lying)} to it lies unread."
@@ -174,6 +180,7 @@ def _blocked(seen):
         line=seen.pending[first][1],
         where=where,
         waiting=tuple((rank, pending[0], None) for rank, pending in enumerate(seen.pending) if pending),
+        error=deadlock(waits, seen.finished),
     )
 
 

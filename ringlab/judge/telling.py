@@ -43,7 +43,7 @@ def tell(judged):
         lines=_lines(judged, ranks, finding, milestones),
         details=finding.details,
         hints=hints(finding, source_line(judged.function, finding.line)),
-        trace=finding.trace or _trace(judged, ranks, finding),
+        trace=_trace(judged, ranks, finding),
         **common,
     )
 
@@ -145,11 +145,19 @@ def _trace(judged, ranks, finding):
         "rank": finding.rank,
         "round": finding.round,
         "chunk": finding.chunk,
-        "text": finding.text,
+        "text": f"{finding.text[0].upper()}{finding.text[1:]}.",
         "waiting": list(finding.waiting),
     }
+    if finding.verdict == "OVER_BOUND":
+        return seen.trace(_about(judged))
+    if finding.run is not None:
+        trace = finding.run.trace
+        trace.failure = failure
+        return trace
     until = finding.round if finding.verdict == "WRONG_RESULT" else None
-    return seen.trace(_about(judged), until=until, failure=None if judged.grades else failure)
+    if finding.size:  # it broke off on real processes: of what the marks foretold, the rounds before
+        until = None if finding.round is None else finding.round - 1
+    return seen.trace(_about(judged), until=until, failure=failure)
 
 
 def _about(judged):

@@ -35,7 +35,8 @@ class Verdict:
     family: the kind of mistake, a key of `judge.words.FAMILIES`.  ranks: the number of ranks at which it shows.
     rank, round, chunk: where it goes wrong first.  milestones, credit: how far it came.  grades: dict number of ranks
     to Grade, when the result is right.  notes: what to know about code that passes.  trace: the run up to the wrong
-    step, for `rl.show`.  `hint` says where to look, asked again what is wrong there, and then how to mend it.
+    step, for `rl.show`.  run: the run with numbers that went wrong, if it ended.  error: the error that says the same,
+    for `rl.wait_graph` say.  `hint` says where to look, asked again what is wrong there, and then how to mend it.
     """
 
     def __init__(self, *, name, milestones, finding=None, ranks=None, lines=(), details=(), grades=None, notes=(),
@@ -45,6 +46,7 @@ class Verdict:
         self.verdict = finding and finding.verdict
         self.family = finding and finding.family
         self.rank, self.round, self.chunk = (finding.rank, finding.round, finding.chunk) if finding else (None,) * 3
+        self.run, self.error = (finding.run, finding.error) if finding else (None, None)
         self.milestones, self.grades, self.notes = milestones, grades or {}, tuple(notes)
         self.trace, self.seconds = trace, seconds
         self.lines, self.details = tuple(lines), tuple(details)

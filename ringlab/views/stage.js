@@ -1,5 +1,6 @@
 // The stage: draws scenes of one run, ring at the left and matrix at the right, and says what lies under a pointer.
 
+const STILL_ALIVE = ["WRONG_RESULT", "UNREAD", "DEADLOCK"]; // nobody died: something came out wrong, or waits
 const SHORT_FATES = { KILLED: "died", EXITED: "left", EXCEPTION: "error", STALL: "stopped" };
 const LAYERS = ["band", "names", "cells", "links", "path", "arrows", "cards", "pills", "parcels", "cursor"];
 
@@ -88,6 +89,10 @@ function makeStage(run) {
     const looks = {};
     for (const { r, c, sign } of scene.changed)
       looks[r * run.C + c] = { changed: true, sign: r === view.focus ? sign : null };
+    if (scene.failure?.chunk != null) {
+      const at = scene.failure.rank * run.C + scene.failure.chunk;
+      looks[at] = { ...looks[at], wrong: true };
+    }
     if (!scene.failure && !scene.rounds)
       for (const { src, chunks } of scene.moves)
         if (src === view.focus)
@@ -99,12 +104,13 @@ function makeStage(run) {
         const look = { asValue: view.asValue, ...looks[(r % run.P) * run.C + c] };
         const choice = view.ask === r;
         const id = r * run.C + c;
-        const words = [terms.text, look.asValue, look.changed, look.sign, look.sends, choice];
+        const words = [terms.text, look.asValue, look.changed, look.sign, look.sends, look.wrong, choice];
         if (!changed(`cell ${id}`, words.join("|"))) continue;
         const node = cellGlyph(run, plan, terms, c, look);
         place(node, ...plan.cellAt(r, c));
         node.dataset.hit = `cell ${r % run.P} ${c}`;
         node.classList.toggle("ghost", ghost);
+        if (look.wrong) node.classList.add("wrong");
         node.classList.toggle("choice", choice);
         if (choice)
           element(node, { role: "button", tabindex: 0, "aria-label": cellWords(run, scene.held, r, c) }, []);
@@ -120,7 +126,7 @@ function makeStage(run) {
   function drawCards(scene, view) {
     for (const r of allRanks()) {
       const card = scene.cards[r];
-      const dead = scene.failure?.rank === r;
+      const dead = scene.failure?.rank === r && !STILL_ALIVE.includes(scene.failure.verdict);
       const note = noteOf(scene, r, dead);
       const face = plan.face && card ? [...card.chunks, ...card.terms.map((x) => x?.text)] : [];
       if (!changed(`card ${r}`, [r === view.focus, view.asValue, note, dead, ...face].join("|"))) continue;
@@ -136,6 +142,7 @@ function makeStage(run) {
   function noteOf({ failure, rounds, queued }, r, dead) {
     if (dead) return SHORT_FATES[failure.verdict] ?? "failed";
     if (failure?.waiting.some(([who]) => who === r)) return "waits";
+    if (failure?.rank === r) return "goes wrong";
     if (rounds) return rounds[r] < run.R ? `round ${rounds[r]}` : "done";
     return queued[r] ? `${queued[r]} queued` : null;
   }

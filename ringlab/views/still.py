@@ -46,6 +46,7 @@ def still_svg(trace):
 
 def _title(trace):
     failed = f", ended by {trace.failure.get('verdict')}" if trace.failure else ""
+    failed = ", up to where it goes wrong" if failed.endswith("WRONG_RESULT") else failed
     bars = ", the longer a bar the more ranks are in" if trace.ranks > 8 else ""
     title = f"{trace.algorithm}, {trace.ranks} rank{'' if trace.ranks == 1 else 's'}{failed}{bars}"
     return "".join(c if c.isprintable() else " " for c in title)

@@ -34,11 +34,11 @@ MOST = 64  # ranks that can still be told apart
 
 
 def wait_graph(stuck):
-    """The wait-for graph of a Deadlock: a picture in a notebook, the same in words as text.
+    """The wait-for graph of a Deadlock, or of a judge's Verdict of one: a picture in a notebook, in words as text.
 
     Raises BadInput for anything else, and for more than 64 ranks.
     """
-    return WaitGraph(stuck)
+    return WaitGraph(getattr(stuck, "error", None) or stuck)
 
 
 class WaitGraph:
