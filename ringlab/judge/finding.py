@@ -10,7 +10,7 @@ class Finding(NamedTuple):
     text: the headline, without a full stop.  rank, round, chunk: where, as far as that makes sense.  line: of the
     learner's source, 0 when unknown.  where: the first hint, before its line of source is added.  fill: what stands in
     the {} of the family's sentences.  waiting: (rank, peer, chunk) of blocked ranks.  frames: (file, line, function) of
-    the learner's own frames, when it raised.  details: what `Verdict.full` shows more.  error: the error of the lab that
+    the learner's own frames, when it raised.  details: what `Verdict.full` shows more.  error: the lab's error that
     says the same, if any.  size: the buffer in words, when it went wrong with numbers; run: that run, if it ended.
     """
 

@@ -154,7 +154,7 @@ def _failure(failure):
         "verdict": failure.get("verdict"),
         "rank": failure.get("rank"),
         "round": failure.get("round"),
-        "chunk": failure.get("chunk"),
+        **({} if failure.get("chunk") is None else {"chunk": failure["chunk"]}),
         "text": str(failure.get("text") or failure.get("verdict") or "failed"),
         "waiting": [list(wait)[:3] for wait in failure.get("waiting") or ()],
     }
