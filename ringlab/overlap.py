@@ -192,7 +192,7 @@ def step(
         raise BadInput(f"by={by!r} is not known", f"use one of {', '.join(REDUCERS)}, or a class")
     slower = network.but(beta=network.beta * shrink) if network is not None and shrink != 1 else network
     job = (sizes, orders, device, by, bool(names))
-    returned = launch(_play, ranks, wire, args=job, timeout=timeout, network=slower)
+    returned = launch(_play, ranks, wire, args=job, timeout=timeout, network=slower, progress=False)
     begin = min(one["begin"] for one in returned)
     spans = [
         Span(rank, kind, bucket, thread, (start - begin) / 1e9, (end - begin) / 1e9)

@@ -32,13 +32,13 @@ class Returned(list):
         return traces.build(None, self._programs(), algorithm=self._name)
 
 
-def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None):
+def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None, progress=True):
     """Run `program(comm, *args)` on every rank; the list of what each returned, in rank order.
 
     comm: `ringlab.comm.Comm`, with rank, size, send, recv, allreduce, barrier. A program may return None, numbers,
     text, bytes, arrays, and lists, tuples, dicts of these. timeout: longest time in seconds that a rank which others
     wait for may show no event. network, eager: a network, emulated on real wires, and above how many bytes a send
-    waits for its receiver, as for `rl.run`. Raises a `ringlab.verdicts.RinglabError` when a rank fails.
+    waits for its receiver, as for `rl.run`. progress: show a bar when it takes long. Raises a `ringlab.verdicts.RinglabError` when a rank fails.
     """
     if not callable(program):
         raise BadInput(f"program is a {type(program).__name__}, not a function", "give f(comm)")
@@ -51,7 +51,7 @@ def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, net
     world = world or shared_world(ranks)
     command = {"do": "launch", "function": ship((program, tuple(args))), "ranks": ranks, "mode": MODES[wire]}
     command |= emulation(network, eager, ranks)
-    supervisor = Supervisor(world, ranks, timeout, Story(None, function=program))
+    supervisor = Supervisor(world, ranks, timeout, Story(None, function=program), bar=progress)
 
     def commands(world):
         if wire == "shm":

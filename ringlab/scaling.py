@@ -88,11 +88,11 @@ class Sweep(list):
             lines.append(f"{row.ranks:>5} {times}     {float(row.ratio):>7.3f} {brings}")
         return "\n".join(lines)
 
-    def figure(self):
-        """A figure: throughput and efficiency against the number of ranks."""
+    def figure(self, *others):
+        """A figure: throughput and efficiency against the number of ranks, of this sweep and of `others`."""
         from .views.growth import of_sweep
 
-        return of_sweep(self)
+        return of_sweep(self, *others)
 
 
 def sweep(kind="weak", ranks=(1, 2, 4, 8, 16), *, compute, nbytes, network, buckets=None, wire="virtual"):
@@ -150,7 +150,7 @@ def _between_processes(p, work, nbytes, network):
     """(seconds of computing, of the all-reduce) that the slowest of `p` processes measured; the middle of three."""
     numbers = 64 * p
     scaled = network.but(beta=network.beta * nbytes / (8 * numbers))
-    times = launch(_waiting_step, p, "pipe", args=(work, numbers, 3), network=scaled)
+    times = launch(_waiting_step, p, "pipe", args=(work, numbers, 3), network=scaled, progress=False)
     slowest = [max(steps, key=sum) for steps in zip(*times, strict=True)]
     return sorted(slowest, key=sum)[1]
 

@@ -118,7 +118,7 @@ def train(stage, ranks=4, steps=3, batch=32, layers=network.LAYERS, wire="pipe",
     All stages start and end with the same weights, bit for bit, since the sums are added in the same order.
     """
     stage, ranks = _stage(stage), check_ranks(ranks)
-    parts = launch(_train, ranks, wire, args=(stage, steps, batch, tuple(layers)), timeout=timeout)
+    parts = launch(_train, ranks, wire, args=(stage, steps, batch, tuple(layers)), timeout=timeout, progress=False)
     sent = [0] * ranks
     for event in parts.trace.events:
         sent[event.rank] += event.nbytes if event.kind == "send" else 0

@@ -42,10 +42,10 @@ class Supervisor:
 
     timeout: longest time in seconds that a rank which others wait for may show no event.
     story: what the probe foretold (`reports.Story`), to name rounds and chunks.  quiet: do not show what ranks print.
-    virtual: how many ranks the one process plays, when it plays all of them.
+    virtual: how many ranks the one process plays, when it plays all of them.  bar: show one when the call takes long.
     """
 
-    def __init__(self, world, ranks, timeout, story=None, quiet=False, virtual=0):
+    def __init__(self, world, ranks, timeout, story=None, quiet=False, virtual=0, bar=True):
         self.world, self.timeout = world, timeout
         self.story, self.quiet, self.virtual = story or reports.Story(None), quiet, virtual
         self.members = range(ranks)
@@ -54,7 +54,7 @@ class Supervisor:
         self.begin = time.monotonic()
         self._last_look = self._last_states = None
         self._last_moved = {}
-        self._bar = None
+        self._bar, self._shows_bar = None, bar and not quiet
 
     def call(self, commands, collect=None):
         """The answers of all ranks to `commands`, in rank order. Raises the one verdict that fits, else.
@@ -115,7 +115,7 @@ class Supervisor:
                 self._give_up()
             if pending and time.monotonic() >= next_look:
                 self._look(pending)
-                if self._bar is not None and not self.quiet:
+                if self._bar is not None and self._shows_bar:
                     self._bar.reach(self._steps() - self._bar_start)
                 next_look = time.monotonic() + TICK
 

@@ -254,8 +254,8 @@ def _pieces(things, size):
 
 def _launch_epoch(ranks, wire, job, timeout):
     if wire == "virtual":
-        return launch(_all_in_one, 1, "pipe", args=(ranks, *job), timeout=timeout)[0]
-    return launch(epoch, ranks, wire, args=job, timeout=timeout)
+        return launch(_all_in_one, 1, "pipe", args=(ranks, *job), timeout=timeout, progress=False)[0]
+    return launch(epoch, ranks, wire, args=job, timeout=timeout, progress=False)  # `train` has a bar of its own
 
 
 def _all_in_one(comm, ranks, *job):

@@ -332,7 +332,8 @@ def test_over_95_percent_of_the_held_out_digits_are_recognised(seed):
     assert "at least 95 % of the held-out digits right" in repr(run)
 
 
-def test_progress_is_shown_on_request_and_nothing_without(capfd):
+def test_progress_is_shown_on_request_and_nothing_without(capfd, monkeypatch):
+    monkeypatch.setattr("ringlab.progress.PATIENCE", 0)  # as if every call took long
     training.train(epochs=1, progress=False)
     assert capfd.readouterr() == ("", "")
     training.train(epochs=1, progress=True)

@@ -13,7 +13,7 @@ def play(function, ranks, cases, play_case, timeout=10.0):
     play_case(comm, function, *case) runs on every rank for each of `cases`, and returns plain data.
     """
     try:
-        returned = launch(_play, ranks, args=(function, cases, play_case), timeout=timeout)
+        returned = launch(_play, ranks, args=(function, cases, play_case), timeout=timeout, progress=False)
     except RinglabError as error:
         return Outcome(False, f"not right yet, with {ranks} ranks: {error.verdict}: {error.lines[0]}")
     sent = sum(event.nbytes for event in returned.trace.events if event.kind == "send")
