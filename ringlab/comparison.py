@@ -160,17 +160,36 @@ def port_bytes(trace, network):
 def winners(network=None, names=("doubling", "halving", "ring"), ranks=range(2, 66), smallest=1, largest=10**9):
     """A map: which of `names` is fastest by its closed form, for each number of ranks and each size (a figure).
 
-    sizes: four per factor 10, from `smallest` to `largest` bytes.  network: its alpha, beta and gamma count.
+    Sizes go from `smallest` to `largest` bytes, eight per factor 10.  network: its alpha, beta and gamma count.
     """
     network = Network(1e-6, 1 / 12.5e9) if network is None else network
     names, ranks = list(names), list(ranks)
     if not names or not ranks or not 0 < smallest < largest:
         raise BadInput("a map needs names, ranks, and sizes from `smallest` up to a larger `largest`")
-    steps = round(4 * math.log10(largest / smallest))
-    sizes = [smallest * 10 ** (step / 4) for step in range(steps + 1)]
-    times = (network.alpha, network.beta, network.gamma)
-    grid = [[names.index(cost.fastest(p, size, *times, names=names)) for p in ranks] for size in sizes]
-    return winners_map(grid, ranks, sizes, names)
+    steps = round(8 * math.log10(largest / smallest))
+    sizes = [smallest * 10 ** (step / 8) for step in range(steps + 1)]
+
+    def fastest(p, size):
+        return cost.fastest(p, size, network.alpha, network.beta, network.gamma, names)
+
+    grid = [[names.index(fastest(p, size)) for p in ranks] for size in sizes]
+    return winners_map(grid, ranks, sizes, names, _in_words(fastest, ranks, sizes))
+
+
+def _in_words(fastest, ranks, sizes):
+    """For some numbers of ranks, who is fastest from which size on."""
+    lines = ["the fastest, from the smallest buffers up"]
+    for p in [p for p in (2, 3, 4, 8, 12, 48, 64, 512) if p in ranks] or ranks[:1]:
+        parts = [fastest(p, sizes[0])]
+        for low, high in zip(sizes, sizes[1:], strict=False):
+            before, after = fastest(p, low), fastest(p, high)
+            if before != after:
+                while high > 1.0005 * low:  # where exactly, to three digits
+                    middle = math.sqrt(low * high)
+                    low, high = (middle, high) if fastest(p, middle) == before else (low, middle)
+                parts.append(f"{after} from {in_bytes(high)}")
+        lines.append(f"P = {p:<4} {', '.join(parts)}")
+    return "\n".join(lines)
 
 
 def in_bytes(nbytes):

@@ -14,6 +14,11 @@ FAINT = "rgba(125,125,133,0.3)"
 FIRST, SECOND, THIRD = "#5b9bea", "#f7b733", "#38b28a"
 
 
+def painted(colour, shape):
+    """A bar's colour with a pattern over it, dark enough to be seen on the colour in every theme."""
+    return {"color": colour, "pattern": {"shape": shape, "fillmode": "overlay", "fgcolor": "#3a2a00"}}
+
+
 class Figure:
     """A plotly figure as plain data, and the same as text."""
 
@@ -71,7 +76,7 @@ def bars(comparison):
             "name": name,
             "y": names,
             "x": [round(x / size, 6) for x in values],
-            "marker": {"color": colour, "pattern": {"shape": shape, "fgcolor": "#333"}},
+            "marker": painted(colour, shape),
         }
         for name, values, colour, shape in parts
         if name != "adding and waiting" or max(values) > 1e-6 * float(max(row.seconds for row in rows))
@@ -88,26 +93,36 @@ def skyline(*runs, nbytes=None):
 
     The text says the same, a line per run.
     """
-    data, lines = [], []
-    for i, run in enumerate(runs):
+    data, lines, names = [], [], _labels(runs)
+    for i, (run, name) in enumerate(zip(runs, names, strict=True)):
         size = nbytes or run.outputs[0].nbytes or 1
-        label = f"{run.algorithm}, {run.ranks} ranks"
         out, into = ([float(x) / size for x in side] for side in (run.sent, run.received))
-        lines.append(f"{label}: in and out {_listed(a + b for a, b in zip(out, into, strict=True))}")
-        for name, values, colour, shape in (("out", out, FIRST, ""), ("in", into, SECOND, "/")):
+        both = _listed(a + b for a, b in zip(out, into, strict=True))
+        lines.append(f"{run.algorithm}, {run.ranks} ranks: in and out {both}")
+        for side, values, colour, shape in (("out", out, FIRST, ""), ("in", into, SECOND, "/")):
             data.append(
                 {
                     "type": "bar",
-                    "name": name,
-                    "x": [[label] * run.ranks, [str(rank) for rank in range(run.ranks)]],
+                    "name": side,
+                    "x": [[name] * run.ranks, [str(rank) for rank in range(run.ranks)]],
                     "y": values,
                     "showlegend": i == 0,
-                    "marker": {"color": colour, "pattern": {"shape": shape, "fgcolor": "#333"}},
+                    "marker": painted(colour, shape),
                 }
             )
-    look = layout("Bytes through each rank's port", title("rank"), title("buffers (S)"), barmode="stack")
-    look["xaxis"]["type"] = "multicategory"
+    look = layout("Bytes through each rank's port", {}, title("buffers (S)"), barmode="stack")
+    look["xaxis"].update(type="multicategory", showgrid=False, dividercolor=FAINT)
     return Figure("\n".join(lines), data, look)
+
+
+def _labels(runs):
+    """Short names that tell the runs apart: what differs, the algorithm or the number of ranks."""
+    names = [run.algorithm.removesuffix("_allreduce") for run in runs]
+    counts = [f"{run.ranks} ranks" for run in runs]
+    if len(set(names)) == 1 and len(set(counts)) == len(counts):
+        return counts
+    labels = names if len(set(counts)) == 1 else [f"{name}, {count}" for name, count in zip(names, counts, strict=True)]
+    return [label if labels.count(label) == 1 else f"{label} ({i})" for i, label in enumerate(labels)]
 
 
 def _listed(values):
@@ -134,6 +149,7 @@ def link_map(run, nbytes=None):
         "textfont": {"color": "#141416"},
         "colorscale": [[0, "#dbe7fa"], [1, FIRST]],
         "zmin": 0,
+        "zmax": max(2, *(max(row) for row in grid)),  # one buffer is pale in every map
         "showscale": False,
         "xgap": 2,
         "ygap": 2,
@@ -142,26 +158,19 @@ def link_map(run, nbytes=None):
     look = layout(
         lines[0], {**title("to rank"), "dtick": 1}, {**title("from rank"), "dtick": 1, "autorange": "reversed"}
     )
-    look["xaxis"]["showgrid"] = look["yaxis"]["showgrid"] = False
+    for axis, more in (("xaxis", {"constrain": "domain"}), ("yaxis", {"scaleanchor": "x", "constrain": "domain"})):
+        look[axis].update(showgrid=False, zeroline=False, **more)
     return Figure("\n".join(lines), [heat], look)
 
 
-def winners_map(grid, ranks, sizes, names):
-    """Who is fastest: `grid[size][ranks]` is an index into `names`."""
-    from ..comparison import in_bytes
-
-    lines = ["the fastest by size, from 0 bytes up"]
-    for p in sorted({p for p in (2, 3, 8, 12, 48, 64, 512) if p in ranks} or {ranks[0]}):
-        column = [row[ranks.index(p)] for row in grid]
-        changes = [i for i in range(len(column)) if i == 0 or column[i] != column[i - 1]]
-        parts = [f"{names[column[i]]}{f' from {in_bytes(sizes[i])}' if i else ''}" for i in changes]
-        lines.append(f"P = {p:<4} {', '.join(parts)}")
+def winners_map(grid, ranks, sizes, names, text):
+    """Who is fastest: `grid[size][ranks]` is an index into `names`; `text` says the same for some numbers of ranks."""
     count = len(names)
     scale = [[edge, COLOURS[i % len(COLOURS)]] for i in range(count) for edge in (i / count, (i + 1) / count)]
     heat = {
         "type": "heatmap",
         "x": list(ranks),
-        "y": sizes,
+        "y": [round(size, 2) for size in sizes],
         "z": grid,
         "zmin": -0.5,
         "zmax": count - 0.5,
@@ -173,4 +182,4 @@ def winners_map(grid, ranks, sizes, names):
     look = layout("The fastest all-reduce", title("ranks (P)"), {**title("bytes per rank (S)"), "type": "log"})
     look["yaxis"]["exponentformat"] = "SI"
     look["xaxis"]["showgrid"] = False
-    return Figure("\n".join(lines), [heat], look)
+    return Figure(text, [heat], look)
