@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from . import endings, faults, ringlike
 from .finding import Finding
-from .seen import foreign
+from .seen import foreign, terms
 from .words import listed, symptom, times
 
 
@@ -93,7 +93,7 @@ def _by_fault(seen, what, shift, fault, wrong, text=None):
     """The Finding of one fault: in the words of the ring where it is one, else of any algorithm."""
     rank, round, chunk, step, extra = fault.rank, fault.round, fault.slot, fault.step, ""
     text = text or _agreeing(seen, what, wrong, fault) or _symptom(seen, what, fault)
-    mistake = ringlike.mistake(seen, fault, what)
+    mistake = ringlike.mistake(seen, fault, what) if fault.kind != "scrambled" else None
     if mistake is not None:
         family, extra, step = mistake.family, mistake.text, mistake.step or step
         if extra and step is not None and (round is None or step.round < round):
@@ -103,13 +103,13 @@ def _by_fault(seen, what, shift, fault, wrong, text=None):
         family = _gather_family(seen, shift, fault)
     elif fault.kind == "scrambled":
         family = _scrambled_family(seen, what, fault)
-    elif fault.kind == "never":
-        family, extra = _never_family(seen, fault)
-        forgot = _forgot_own(seen, wrong)
-        family, text = ("forgot_own", forgot) if forgot else (family, text)
+    elif forgot := _forgot_own(seen, wrong):
+        family, text = "forgot_own", forgot
+    elif fault.kind in ("never", "dropped") and (ignored := _ignored(seen, fault)):
+        family, step = "ignored", ignored
+        extra = f"rank {step.rank} receives rank {fault.whose}'s c{chunk} and does not keep it"
     else:
-        forgot = _forgot_own(seen, wrong)
-        family, text = ("forgot_own", forgot) if forgot else (fault.kind, text)
+        family, extra = _never_family(seen, fault) if fault.kind == "never" else (fault.kind, "")
     line = _line(step) or endings.last_line(seen, rank)
     where = _where(step, fault, extra)
     return Finding("WRONG_RESULT", family, text, rank, round, chunk, line=line, where=where)
@@ -169,17 +169,35 @@ def _forgot_own(seen, wrong):
     for rank, chunk in wrong:
         weights = seen.weights[rank][chunk]
         missing = [other for other in range(seen.ranks) if not weights[other]]
-        if len(missing) != 1 or any(x not in (0, 1) for x in weights):
+        if len(missing) != 1 or any(x not in (0, 1) for x in weights) or foreign(seen.final[rank][chunk], chunk):
             return None
         lacking[rank, chunk] = missing[0]
     if all(missing == rank for (rank, _), missing in lacking.items()):
         return "every rank's sum lacks its own gradient"
+    told = {
+        (chunk, other) for step in seen.steps for part in step.parts for chunk, whose in part or () for other in whose
+    }
+    if any((chunk, missing) in told for (_, chunk), missing in lacking.items()):
+        return None  # it went out and was lost elsewhere
     if len(set(lacking.values())) == 1:
         whose = next(iter(lacking.values()))
         return f"rank {whose}'s own gradient is missing from every chunk, on every rank"
     owners = [{lacking[rank, chunk] for rank in range(seen.ranks)} for chunk in range(seen.ranks)]
     if all(len(mine) == 1 for mine in owners) and len(set.union(*owners)) == seen.ranks:
         return f"each chunk lacks one gradient, on every rank: c0 that of rank {owners[0].pop()}"
+    return None
+
+
+def _ignored(seen, fault):
+    """The first Step in which a rank received the missing gradient and never had it in its own chunk; or None."""
+    has = {}  # rank -> whether the chunk ever held the gradient there
+    for rank, mine in enumerate(seen.programs):
+        held = [change.after for step in mine for change in step.changes if change.slot == fault.slot]
+        has[rank] = rank == fault.whose or any(fault.whose in terms(after, fault.slot) for after in held)
+    for step in seen.steps:
+        came = step.kind == "recv" and any(fault.whose in terms(part, fault.slot) for part in step.parts)
+        if came and not has[step.rank]:
+            return step
     return None
 
 
@@ -221,7 +239,4 @@ def _gather_family(seen, shift, fault):
 def _scrambled_family(seen, what, fault):
     if fault.after == ():
         return "floor" if what == "mean" else "zeros"
-    weights = seen.weights[fault.rank][fault.slot]
-    if min(weights) < 0:
-        return "subtracted"
-    return "weighed" if len({round(x, 6) for x in weights}) > 1 else "scrambled"
+    return "subtracted" if min(seen.weights[fault.rank][fault.slot]) < 0 else "weighed"

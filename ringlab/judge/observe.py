@@ -4,6 +4,8 @@ This runs in a rank process, for all ranks of the run at once, on the virtual wi
 every chunk a mark that says whose it is; unlike it, code that raises, blocks or returns early leaves its steps too.
 """
 
+import inspect
+
 import numpy as np
 from greenlet import GreenletExit
 
@@ -101,6 +103,10 @@ def observe(function, ranks, note=None, on_switch=None):
         watcher.look(everywhere=True)
         mine.look(watcher.changes[-1])
     parts = [_parts(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
+    words = [_in_words(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
+    for value in returned:
+        if inspect.iscoroutine(value):
+            value.close()  # or Python warns that nobody awaited it
     recorded = [len(watcher.messages) for watcher in watchers]  # an event may lack what its call did not finish
     events = [mine[:count] for mine, count in zip(wire.events, recorded, strict=True)]
     return {
@@ -113,7 +119,7 @@ def observe(function, ranks, note=None, on_switch=None):
         "changes": [watcher.changes for watcher in watchers],
         "lent": lent,
         "rewritten": [mine.rewritten for mine in loans],
-        "returned": [_in_words(value, watcher) for value, watcher in zip(returned, watchers, strict=True)],
+        "returned": words,
         "final": [part and [contents(x, ranks) for x in part] for part in parts],
         "weights": [part and [_weights(x, chunk, ranks) for chunk, x in enumerate(part)] for part in parts],
         "pending": pending,

@@ -114,6 +114,10 @@ FAMILIES = {
         "No message that holds this gradient and is added up, or copied, gets there.",
         "Follow this gradient from rank to rank: somebody must send it on, and somebody must add it.",
     ),
+    "ignored": (
+        "What came there was neither added to the rank's own nor put in its place.",
+        "Keep what every message brings: add (+=) it while the sum is not complete, else copy (=) it.",
+    ),
     "too_early": (
         "What is handed on there left its sender before that gradient had arrived.",
         "First collect what is to be handed on, then hand it on; and stay for as many rounds as the last one needs.",
@@ -157,10 +161,6 @@ FAMILIES = {
     "zeros": (
         "Something is replaced by zeros, or divided with //, which rounds down.",
         "Keep what the rank holds itself, and add to it.",
-    ),
-    "scrambled": (
-        "The chunk holds no sum of gradients any more.",
-        "An all-reduce only adds, copies and (for a mean) divides once.",
     ),
     "not_one_each": (
         "After a reduce-scatter every rank must own one complete chunk, and no two the same one.",

@@ -244,6 +244,62 @@ def star_that_forgets_one(chunks, rank, send, recv):
     return chunks
 
 
+def star_that_ignores_one(chunks, rank, send, recv):
+    """The root receives rank 1's gradient and does nothing with it."""
+    p = len(chunks)
+    if rank:
+        send(list(chunks), 0)
+        for i, part in enumerate(recv(0)):
+            chunks[i] = part
+        return chunks
+    for peer in range(1, p):
+        parts = recv(peer)
+        for i, part in enumerate(parts if peer > 1 else ()):
+            chunks[i] += part
+    for peer in range(1, p):
+        send(list(chunks), peer)
+    return chunks
+
+
+def star_that_keeps_one(chunks, rank, send, recv):
+    """The root answers with all chunks but the last."""
+    p = len(chunks)
+    if rank:
+        send(list(chunks), 0)
+        for i, part in enumerate(recv(0)):
+            chunks[i] = part
+        return chunks
+    for peer in range(1, p):
+        for i, part in enumerate(recv(peer)):
+            chunks[i] += part
+    for peer in range(1, p):
+        send(list(chunks)[:-1], peer)
+    return chunks
+
+
+def star_that_slips(chunks, rank, send, recv):
+    """The root adds what comes from rank 2 to the chunks beside."""
+    p = len(chunks)
+    if rank:
+        send(list(chunks), 0)
+        for i, part in enumerate(recv(0)):
+            chunks[i] = part
+        return chunks
+    for peer in range(1, p):
+        for i, part in enumerate(recv(peer)):
+            chunks[(i + (peer == 2)) % p] += part
+    for peer in range(1, p):
+        send(list(chunks), peer)
+    return chunks
+
+
+def clears_its_buffer(chunks, rank, send, recv):
+    """Sets everything to zero before it starts."""
+    for i in range(len(chunks)):
+        chunks[i] = 0
+    return rl.ring_allreduce(chunks, rank, send, recv)
+
+
 def two_islands(chunks, rank, send, recv):
     """The lower and the upper half of the ranks never talk to each other."""
     p = len(chunks)
@@ -363,6 +419,15 @@ def receives_first(chunks, rank, send, recv):
 def listens_to_the_wrong_side(chunks, rank, send, recv):
     """Sends to rank + 1 and receives from rank + 1."""
     return ring(chunks, rank, send, recv, back=-1)
+
+
+def all_to_the_next_of_k(chunks, rank, send, recv):
+    """Sends to k + 1, whoever it is itself."""
+    p = len(chunks)
+    for k in range(p - 1):
+        send(chunks[(rank - k) % p], (k + 1) % p)
+        chunks[(rank - k - 1) % p] += recv((rank - 1) % p)
+    return rl.all_gather(chunks, rank, send, recv)
 
 
 def one_receive_more(chunks, rank, send, recv):
@@ -659,6 +724,10 @@ CASES = [
     (star_that_adds_back, "WRONG_RESULT", "twice", {}),
     (star_in_a_hurry, "WRONG_RESULT", "too_early", {}),
     (star_that_forgets_one, "DEADLOCK", "peer_finished", {}),
+    (star_that_ignores_one, "WRONG_RESULT", "ignored", {}),
+    (star_that_keeps_one, "WRONG_RESULT", "never", {}),
+    (star_that_slips, "WRONG_RESULT", "foreign", {}),
+    (clears_its_buffer, "WRONG_RESULT", "zeros", {}),
     (two_islands, "WRONG_RESULT", "no_way", {}),
     (doubling_of_any_number, "EXCEPTION", "raised", {}),
     (halves_mixed_up, "WRONG_RESULT", "shifted", {}),
@@ -671,6 +740,7 @@ CASES = [
     (means_of_means, "WRONG_RESULT", "weighed", MEAN),
     (receives_first, "DEADLOCK", "nobody_sends", {}),
     (listens_to_the_wrong_side, "DEADLOCK", "waits_for_another", {}),
+    (all_to_the_next_of_k, "DEADLOCK", "sent_elsewhere", {}),
     (one_receive_more, "DEADLOCK", "one_receive_too_many", {}),
     (two_at_a_time, "DEADLOCK", "waits_for_itself", {}),
     (skips_empty_chunks, "DEADLOCK", "only_here", {}),
