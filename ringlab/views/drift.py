@@ -135,8 +135,8 @@ def _heat(steps):
 def _map_layout(words, steps):
     x, y = {**title("element")}, {**title("rank"), "dtick": 1, "autorange": "reversed"}
     look = layout(words, x, y, height=150 + 34 * len(steps))
-    look["xaxis"] |= {"showgrid": False, "range": [-0.5, steps.shape[1] - 0.5]}
-    look["yaxis"] |= {"showgrid": False}
+    look["xaxis"] |= {"showgrid": False, "zeroline": False, "range": [-0.5, steps.shape[1] - 0.5]}
+    look["yaxis"] |= {"showgrid": False, "zeroline": False}
     if steps.shape[1] <= 24:
         look["xaxis"]["dtick"] = 1
     return look
@@ -189,10 +189,10 @@ def sum_tree(run, *elements, rank=None, inputs=None):
         names, width = [str(element) for element in chosen], ranks
         heads = [{"title.text": f"{run.algorithm}: {tree.name} = {tree.order}"} for tree in drawn]
         heading, more = heads[0]["title.text"], {"sliders": [slider("element", names, list(zip(shown, heads)))]}
-    blank = {"showgrid": False, "zeroline": False, "showticklabels": False, "showline": False}
+    blank = {"showgrid": False, "zeroline": False, "showticklabels": False, "showline": False, "ticks": ""}
     x, y = {**blank, "range": [-0.8, width - 0.2]}, {**blank, "range": [-0.8, height + 0.6]}
-    look = layout(heading, x, y, height=160 + 60 * height + (70 if more else 0), showlegend=False, **more)
-    look["margin"] |= {"l": 20}
+    look = layout(heading, x, y, height=110 + 60 * height + (110 if more else 0), showlegend=False, **more)
+    look["margin"] |= {"l": 20, "b": 20}
     return Figure(text, traces, look)
 
 
@@ -221,16 +221,16 @@ class _Tree:
         self.nodes, self.lines, self.next_leaf, self.tree = [], [], 0, tree
         self.height = self._place(tree)[1]
 
-    def _place(self, tree):
-        """(x, y) of a node; notes it and the lines to its parts."""
+    def _place(self, tree, side="top center"):
+        """(x, y) of a node; notes it and the lines to its parts. side: of its text, away from the line upwards."""
         if isinstance(tree, int):
             x, y = self.next_leaf, 0
             self.next_leaf += 1
         else:
-            parts = [self._place(part) for part in tree]
+            parts = [self._place(part, side) for part, side in zip(tree, ("top left", "top right"))]
             x, y = sum(x for x, _ in parts) / 2, 1 + max(y for _, y in parts)
             self.lines += [(x, y, *part) for part in parts]
-        self.nodes.append((x, y, *self._words(tree)))
+        self.nodes.append((x, y, *self._words(tree), side))
         return x, y
 
     def _words(self, tree):
@@ -270,7 +270,7 @@ class _Tree:
             self._dots(
                 sums,
                 shift,
-                "top center",
+                [node[5] for node in sums],
                 [LOSSY if x else "#3b82f6" for x in lossy],
                 ["diamond" if x else "circle" for x in lossy],
             ),
