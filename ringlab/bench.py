@@ -6,8 +6,11 @@ rank. How ours compares is said as a ratio, which a busy machine changes less th
 """
 
 import argparse
+import contextlib
+import functools
 import statistics
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 from . import bench_table, machine
@@ -16,7 +19,7 @@ from .bench_timing import most_repeats, warm_ups
 from .cost import algbw, busbw
 from .runs import resolve
 from .source import name_of
-from .verdicts import BadInput
+from .verdicts import BadInput, NoResource
 from .world import check_ranks
 
 RANKS = (2, 4, 8)
@@ -32,8 +35,8 @@ class Row(NamedTuple):
     """One line of the table.
 
     who: a wire of ours, or a peer.  buffers: "resident" (in shared memory from the start) or "private" (copied in and
-    out where the wire needs that, the copies timed).  seconds: median over the turns, of the slowest rank.  spread: from
-    the lower to the upper quartile, in seconds.  algbw, busbw: bytes per second.  limit_share: of what this machine's
+    out where the wire needs that, the copies timed).  seconds: median over the turns, of the slowest rank.  spread:
+    seconds from the lower to the upper quartile.  algbw, busbw: bytes per second.  limit_share: of what this machine's
     memory allows a ring.  right: whether every result was.
     """
 
@@ -138,15 +141,12 @@ def _with_ranks(p, sizes, algorithms, wires, peers, turns, say):
     from .bench_ours import OurJob
     from .bench_peers import PeerJob
 
-    jobs, rows, notes = [], [], []
+    others, rows, notes = [], [], []
+    ours = OurJob(p)
     try:
-        ours = OurJob(p)
-        jobs.append(ours)
-        others = []
         for name in peers:
             say(f"starting {p} processes of {name}")
             others.append(PeerJob(name, p))
-            jobs.append(others[-1])
         for nbytes in sizes:
             say(f"{p} ranks, {bench_table.size_text(nbytes)}")
             found, more = _with_size(p, nbytes, ours, algorithms, wires, others, turns)
@@ -154,74 +154,80 @@ def _with_ranks(p, sizes, algorithms, wires, peers, turns, say):
             notes += more
         notes += [f"{job.name} with {p} ranks {job.failed}" for job in others if job.failed]
     finally:
-        for job in jobs:
+        ours.close()
+        for job in others:
             job.close()
     return rows, notes
+
+
+class Contender(NamedTuple):
+    """Whoever is measured: `measure(nbytes, count, warm)` gives seconds and whether the results were right."""
+
+    who: str
+    buffers: str
+    algorithm: str
+    measure: Callable
+
+
+def _contenders(ours, algorithms, wires, others):
+    mine = [
+        Contender(wire, buffers, name, functools.partial(ours.measure, wire, buffers == "resident", algorithm))
+        for name, algorithm in algorithms
+        for wire in wires
+        for buffers in BUFFERS
+    ]
+    return mine + [Contender(job.name, "private", job.name, job.measure) for job in others]
 
 
 def _with_size(p, nbytes, ours, algorithms, wires, others, turns):
     """(rows, notes) of one size: all contenders in turn, the first turn not counted."""
     from .bench_ours import limit_seconds
-    from .verdicts import NoResource
 
     count, usual = next((count, times) for most, count, times in EFFORTS if nbytes <= most)
     count = min(count, most_repeats(p))
-    contenders = {
-        (wire, buffers, name): lambda warm, wire=wire, buffers=buffers, algorithm=algorithm: ours.measure(
-            wire, buffers == "resident", nbytes, count, warm, algorithm
-        )
-        for name, algorithm in algorithms
-        for wire in wires
-        for buffers in BUFFERS
-    }
-    contenders |= {
-        (job.name, "private", job.name): lambda warm, job=job: job.measure(nbytes, count, warm) for job in others
-    }
-    found, last, limits, notes = {who: [] for who in contenders}, {}, [], []
+    contenders = _contenders(ours, algorithms, wires, others)
+    found: dict = {contender: [] for contender in contenders}
+    limits, notes = [], []
     for turn in range(1 + (turns or usual)):
-        try:
-            copy, add = ours.memory(nbytes, count)
-            limits.append((copy, add))
-        except NoResource:
-            pass
-        order = list(contenders)
-        for who in order[turn % len(order) :] + order[: turn % len(order)]:
+        with contextlib.suppress(NoResource):
+            limits.append(ours.memory(nbytes, count))
+        first = turn % len(contenders) if contenders else 0
+        for contender in contenders[first:] + contenders[:first]:
+            before = found[contender]
             try:
-                measured = contenders[who](warm_ups(last.get(who)))
+                measured = contender.measure(nbytes, count, warm_ups(before[-1][0] if before else None))
             except NoResource as error:
-                notes.append(f"{who[0]} with {p} ranks of {bench_table.size_text(nbytes)}: {error.lines[0]}")
-                del contenders[who]
+                notes.append(f"{contender.who} with {p} ranks of {bench_table.size_text(nbytes)}: {error.lines[0]}")
+                contenders.remove(contender)
                 continue
             if measured is not None:
-                last[who] = measured[0]
-                if turn:
-                    found[who].append(measured)
-    copy, add = (statistics.median(rate[k] for rate in limits[1:]) if len(limits) > 1 else None for k in (0, 1))
-    limit = limit_seconds(p, nbytes, copy, add) if copy else None
-    if copy:
+                before.append(measured)
+    limit = None
+    if len(limits) > 1:
+        copy, add = (statistics.median(rate[k] for rate in limits[1:]) for k in (0, 1))
+        limit = limit_seconds(p, nbytes, copy, add)
         notes.append(
             f"{p} ranks, {bench_table.size_text(nbytes)}: memory moves {copy / 1e9:.1f} GB/s copying and "
             f"{add / 1e9:.1f} GB/s adding, so no ring here can take less than {bench_table.time_text(limit)}"
         )
-    rows = [_row(who, p, nbytes, measured, limit) for who, measured in found.items() if measured]
-    return rows, notes
+    return [_row(contender, p, nbytes, all_[1:], limit) for contender, all_ in found.items() if all_[1:]], notes
 
 
-def _row(who, p, nbytes, measured, limit):
+def _row(contender, p, nbytes, measured, limit):
     times = sorted(seconds for seconds, _ in measured)
     seconds = statistics.median(times)
     quartiles = statistics.quantiles(times, n=4, method="inclusive") if len(times) > 1 else [seconds] * 3
     return Row(
-        who=who[0],
+        who=contender.who,
         ranks=p,
         nbytes=nbytes,
-        buffers=who[1],
+        buffers=contender.buffers,
         seconds=seconds,
         spread=quartiles[2] - quartiles[0],
         algbw=algbw(nbytes, seconds),
         busbw=busbw("allreduce", p, nbytes, seconds),
         limit_share=limit / seconds if limit else None,
-        algorithm=who[2],
+        algorithm=contender.algorithm,
         right=all(right for _, right in measured),
         oversubscribed=p > machine.cpus(),
     )

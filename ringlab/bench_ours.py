@@ -59,7 +59,7 @@ class OurJob:
         self.ranks = ranks
         self._world = World(ranks, "shm")
 
-    def measure(self, wire, resident, nbytes, count, warm, algorithm="ring"):
+    def measure(self, wire, resident, algorithm, nbytes, count, warm):
         """(seconds of the slowest rank per all-reduce, whether all results are right)."""
         args = (nbytes, count, warm, resident, algorithm)
         found = self._world.launch(_program, args=args, wire=wire, timeout=TIMEOUT)

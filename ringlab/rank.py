@@ -46,7 +46,7 @@ def main(rank, ranks, record_name, control, life, death, links, shared=None):
     record = Record(ranks, record_name)
     block = record.blocks[rank]
     watch_the_kernel(life, threading.main_thread().ident)
-    wires = {"buffered": PipeWire(rank, links)}
+    wires: dict = {"buffered": PipeWire(rank, links)}
     if shared is not None:  # the name of the memory that all ranks see, this one's doorbell, those of the others
         _, door, bells = shared
         wires["lending"] = ShmWire(rank, door.fileno(), {peer: bell.fileno() for peer, bell in bells.items()}, arena)

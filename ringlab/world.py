@@ -273,7 +273,7 @@ class World:
         life, rank_life = _socket_pair()
         if os.name == "nt":
             rank_end, kernel_end = context.Pipe(duplex=False)
-            arguments = (rank, self.size, self._record.name, rank_end, None, None, None)
+            arguments: tuple = (rank, self.size, self._record.name, rank_end, None, None, None)
             death = rank_death = None
         else:
             rank_death, death = context.Pipe(duplex=False)

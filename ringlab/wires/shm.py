@@ -17,6 +17,7 @@ only a hint; the pipe alone carries the messages and puts them in order.
 import os
 import select
 import struct
+import time
 from collections import deque
 
 import numpy as np
@@ -40,6 +41,8 @@ AT_ONCE = 1 << 16  # bytes taken from the pipe in one read
 # Looks at a count before a rank sleeps. Where looking did not help, the next look is shorter: ranks that share cores,
 # with each other or with strangers, soon sleep at once.
 MOST_SPINS, FEWEST_SPINS = 1000, 16
+MOST_YIELDS = 1000
+SLOW = 1e-4  # seconds; ranks that wait for one another yield sooner
 KNOWN = 1000  # headers that are remembered
 
 
@@ -64,6 +67,7 @@ class ShmWire:
         self._rest, self._source = b"", rank
         self._headers, self._arrays = {}, {}  # (dtype, shape) -> header of one array, and back
         self._spins = FEWEST_SPINS
+        self._yields = MOST_YIELDS
         self.begin(0)
 
     def begin(self, call, ranks=1):
@@ -73,6 +77,7 @@ class ShmWire:
         self._known, self._known_of = {}, None
         self.arena.divide(ranks)
         self.heap = Heap(self.arena, self.rank)
+        self._yields = MOST_YIELDS
         if ranks <= self._cpus:
             self._spins = MOST_SPINS
         self._sent, self._got = dict.fromkeys(self._peers, 0), dict.fromkeys(self._peers, 0)
@@ -274,6 +279,7 @@ class ShmWire:
                     break
             else:
                 self._spins = max(self._spins // 2, FEWEST_SPINS)
+                self._let_others_run(counts, at, seen)
         data = os.read(self._inbox, AT_ONCE)
         if not data:
             wait_for_the_kernel()
@@ -301,6 +307,19 @@ class ShmWire:
                 middle = start + header
                 self._messages[source].append((number, tag, kind, data[start:middle], data[middle : at - 1]))
         self._rest = data[at:]
+
+    def _let_others_run(self, counts, at, seen):
+        """Yield the core until a count changes: quicker than sleep, where none but ranks share it."""
+        before = time.perf_counter()
+        for _ in range(self._yields):
+            os.sched_yield()
+            if counts[at] != seen:
+                break
+            now = time.perf_counter()
+            if now - before > SLOW:  # to somebody who had much to do: then sleep is better
+                self._yields //= 4
+                break
+            before = now
 
     def _take_back(self, source, number):
         """The places of the copies up to `number`, which `source` has read."""
