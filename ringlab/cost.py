@@ -25,7 +25,7 @@ OPTIONS = {
     "parameter_server": ("servers",),
     "switch": ("pieces",),
 }
-BUS_FACTORS = {  # nccl-tests, doc/PERFORMANCE.md
+BUS_FACTORS: dict = {  # nccl-tests, doc/PERFORMANCE.md
     "allreduce": lambda n: Fraction(2 * (n - 1), n),
     "reduce_scatter": lambda n: Fraction(n - 1, n),
     "all_gather": lambda n: Fraction(n - 1, n),
@@ -217,7 +217,9 @@ def _whole(name, value, least):
 def _number(name, value, unit):
     if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value) or value < 0:
         raise BadInput(f"{name}={value!r} is no number of {unit}", "use a finite number, 0 or more")
-    return Fraction(value) if isinstance(value, Rational) else value
+    if isinstance(value, Rational):  # also numpy's integers, which would overflow
+        return Fraction(int(value.numerator), int(value.denominator))
+    return value
 
 
 def _size(nbytes):

@@ -114,13 +114,19 @@ class Trace:
                     moved = True
 
     def holds(self, round):
-        """Terms per rank and chunk after all messages of `round` (-1: at the start)."""
+        """Terms per rank and chunk after all messages of `round` (-1: at the start).
+
+        A rank takes its messages in the order of its program: one that came early waits for those asked for before.
+        """
         self._need_provenance()
         held = [list(row) for row in self.initial]
-        for event, changes in zip(self.events, self.changes, strict=True):
-            if event.round <= round:
-                for chunk, terms in changes:
-                    held[event.rank][chunk] = terms
+        for rank, program in enumerate(self._programs):
+            landed = 0
+            for event, changes in program:
+                landed = max(landed, event.round)
+                if landed <= round:
+                    for chunk, terms in changes:
+                        held[rank][chunk] = terms
         return tuple(tuple(row) for row in held)
 
     def phase(self, round):

@@ -341,6 +341,11 @@ def test_the_ring_never_beats_halving_in_this_model():
             )
 
 
+def test_numbers_of_numpy_are_exact_too():
+    big = cost.seconds("star", np.int64(1000), np.int64(10**15), np.int64(1), np.int64(1000))
+    assert big == 2 * 999 * (1 + 10**18)
+
+
 def test_no_number_of_ranks_makes_a_ring_faster():
     times = [cost.seconds("ring", ranks, 10**6, ALPHA, BETA) for ranks in range(1, 200)]
     assert times == sorted(times)

@@ -20,12 +20,12 @@ cut finer than ours.
 
 def trees(p):
     """Two lists with the parent of every rank, None for the root: the tree of the even and that of the odd chunks."""
-    first = [None]
+    first: list = [None]
     for x in range(1, p):
         bit = x & -x  # the lowest bit that is set: leaves have 1, their parents 2, and so on
         parent = (x ^ bit) | 2 * bit
         first.append(parent if parent < p else x ^ bit)
-    second = [None] * p
+    second: list = [None] * p
     for x in range(1, p):
         if p % 2:
             second[(x + 1) % p] = (first[x] + 1) % p
