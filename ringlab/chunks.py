@@ -5,6 +5,8 @@ An algorithm reads and writes its gradient through this. Assigning to a part cop
 list of views.
 """
 
+from typing import Any
+
 import numpy as np
 
 
@@ -59,7 +61,7 @@ class Chunks:
 class Maximum(np.ndarray):
     """An array whose `+` keeps the larger element: `op="max"` for an unmodified algorithm."""
 
-    choose = staticmethod(np.maximum)
+    choose: Any = staticmethod(np.maximum)
 
     def __add__(self, other):
         return type(self).choose(self, other)

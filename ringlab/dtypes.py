@@ -4,7 +4,7 @@ bfloat16 and the 8-bit floats come from ml_dtypes, which is imported when one of
 """
 
 import contextlib
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -86,7 +86,7 @@ def format_of(dtype):
         dtype = np.empty(0, dtype).real.dtype
     if not is_float(dtype):
         raise BadInput(f"{dtype} is no float", f"use one of {', '.join(SHORT_NAMES)}")
-    finfo = np.finfo
+    finfo: Any = np.finfo
     if dtype.kind == "V" or dtype.itemsize == 1:
         from ml_dtypes import finfo
     info = finfo(dtype)
@@ -101,5 +101,6 @@ def format_of(dtype):
 def quiet():
     """No numpy warnings about overflow in here: a run finds it itself and says what to do. "raise" stays "raise"."""
     now = np.geterr()
-    with np.errstate(**{kind: "ignore" for kind in ("over", "invalid") if now[kind] == "warn"}):
+    silenced: Any = {kind: "ignore" for kind in ("over", "invalid") if now[kind] == "warn"}
+    with np.errstate(**silenced):
         yield

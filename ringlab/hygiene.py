@@ -1,4 +1,4 @@
-"""What learner code may change in a rank that the next call must not meet, and which learner modules a rank has loaded."""
+"""What learner code may change in a rank and the next call must not meet; which learner modules a rank has loaded."""
 
 import builtins
 import os

@@ -4,8 +4,8 @@ Before the data, the same code runs once on marks. Chunk c of rank r is a vector
 c * P + r, so what a message holds says exactly which chunks and whose terms it carries, and how often (a 2 is a
 double count), for any code that only adds, copies and scales. Nothing is wrapped or subclassed, and the code cannot
 tell marks from gradients. Code that declares to cut its chunks in pieces (`function.pieces = 2`) gets marks in each
-piece, and its trace follows the pieces as chunks of their own. The probe runs on the virtual wire with one time unit per message, so it also gives the
-round of every message.
+piece, and its trace follows the pieces as chunks of their own. The probe runs on the virtual wire with one time unit
+per message, so it also gives the round of every message.
 """
 
 import numpy as np
@@ -24,8 +24,9 @@ WATCH_ALL = 16  # up to here every chunk is compared at every call; above only t
 def contents(vector, ranks, pieces=1):
     """What a mark vector holds: ((chunk, terms), ...), with a rank repeated in `terms` when counted more than once.
 
-    A vector of several pieces holds what its pieces hold, a chunk of the trace each. A vector that was scaled as a whole (a mean) is read as if it had not been. None when it is no whole-number
-    combination of marks, or no mark vector at all.
+    A vector of several pieces holds what its pieces hold, a chunk of the trace each. A vector that was scaled as a
+    whole (a mean) is read as if it had not been. None when it is no whole-number combination of marks, or no mark
+    vector at all.
     """
     vector = np.asarray(vector)
     length = pieces * ranks * ranks

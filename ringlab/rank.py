@@ -82,7 +82,7 @@ def watch_the_kernel(life, thread):
                 os._exit(1)
             frame = sys._current_frames().get(thread)
             stack = traceback.extract_stack(frame) if frame else []
-            lines = [[entry.filename, entry.lineno or 0, entry.name] for entry in stack]
+            lines: list = [[entry.filename, entry.lineno or 0, entry.name] for entry in stack]
             with contextlib.suppress(OSError):
                 send_message(life, [entry for entry in lines if not entry[0].startswith(source.PACKAGE)][-8:])
 

@@ -89,7 +89,7 @@ class Clock:
 def _charging(adder, charge):
     """An array class like `adder` that tells of every addition it takes part in: charge(bytes added)."""
 
-    class Charging(adder):
+    class Charging(adder):  # type: ignore[valid-type, misc]
         def __array_ufunc__(self, ufunc, method, *inputs, out=None, **options):
             plain = [x.view(np.ndarray) if isinstance(x, Charging) else x for x in inputs]
             if out is not None:

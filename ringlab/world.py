@@ -329,7 +329,7 @@ class World:
 
 
 def _context(start):
-    """How processes start: "spawn" everywhere; "forkserver" is ten times faster to start, but opens a socket of its own.
+    """How processes start: "spawn" everywhere; "forkserver" starts ten times faster, but opens a socket of its own.
 
     Never "fork": the kernel has threads, and its copies would hold each other's lines open.
     """

@@ -49,7 +49,8 @@ INJECTION = Injection(0, "crash", 4, 2, 1, "send", 10, "pipe")
 def good(kind="crash", verdict="KILLED"):
     """A history without violations: one fault, one clean call, nothing left."""
     injection = INJECTION._replace(kind=kind)._asdict()
-    end = {"what": "end", "n": 0, "right": verdict is None, "rank": 2, "world": "pipe 4", "seconds": 1.0, "latency": 0.01}
+    end = {"what": "end", "n": 0, "right": verdict is None, "rank": 2, "world": "pipe 4"}
+    end |= {"seconds": 1.0, "latency": 0.01}
     return [
         {"what": "call", "n": 0, "call": "faulty", "injection": injection},
         {**end, "call": "faulty", "verdict": verdict, "call_number": 1},

@@ -44,7 +44,9 @@ def test_shapes_come_back(shape):
 
 
 @pytest.mark.parametrize(
-    "dtype", "i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 longdouble c8 c16 >i4 >f8 <f4".split(), ids=lambda d: d.replace(">", "big-")
+    "dtype",
+    "i1 u1 i2 u2 i4 u4 i8 u8 f2 f4 f8 longdouble c8 c16 >i4 >f8 <f4".split(),
+    ids=lambda d: d.replace(">", "big-"),
 )
 def test_every_number_type_sums_exactly(dtype):
     inputs = distinct(3, (10,), dtype)

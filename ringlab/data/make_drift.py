@@ -27,9 +27,9 @@ def main():
     place = {(a, d): i for i, (a, d) in enumerate((a, d) for a in ALGORITHMS for d in DTYPES)}
     rows.sort(key=lambda row: place[row.algorithm, row.dtype])
     whole = Drift(tuple(rows), found.n, found.data, found.seed)
-    rows = ",\n".join(json.dumps(row) for row in whole.to_dict().pop("rows"))
+    text_rows = ",\n".join(json.dumps(row) for row in whole.to_dict().pop("rows"))
     head = {key: value for key, value in whole.to_dict().items() if key != "rows"}
-    text = json.dumps({**head, "rows": "ROWS"}).replace('"ROWS"', f"[\n{rows}\n]")
+    text = json.dumps({**head, "rows": "ROWS"}).replace('"ROWS"', f"[\n{text_rows}\n]")
     SAVED.write_text(text + "\n", encoding="utf-8")
 
 

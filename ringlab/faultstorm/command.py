@@ -39,11 +39,11 @@ def report(history, seed):
     wrong = sum(line["verdict"] is None and not line["right"] for line in ends)
     hangs = sum(line["what"] == "hang" for line in history)
     left = [line for line in history if line["what"] == "left"]
+    processes, segments = (sum(len(line[name]) for line in left) for name in ("processes", "segments"))
     verdicts = Counter(str(line["verdict"]) for line in faulty)
     lines = [
         f"{len(faulty)} faults with seed {seed}: {hangs} hangs, {wrong} wrong results in {len(ends)} calls",
-        f"{sum(len(line['processes']) for line in left)} processes and "
-        f"{sum(len(line['segments']) for line in left)} segments left behind",
+        f"{processes} processes and {segments} segments left behind",
         "verdicts: " + ", ".join(f"{name} {count}" for name, count in verdicts.most_common()),
     ]
     deaths = sorted(line["latency"] for line in faulty if line["latency"] and line["verdict"] in ("KILLED", "EXITED"))

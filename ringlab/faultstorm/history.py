@@ -12,7 +12,7 @@ A history is a list of dicts, one per line of the JSONL file:
 from ..verdicts import PRECEDENCE
 
 # What each kind of fault may end in; None is a right result.
-ALLOWED = {
+ALLOWED: dict = {
     "crash": {"KILLED"},
     "segfault": {"KILLED"},
     "two": {"KILLED"},
@@ -51,7 +51,8 @@ def violations(history):
             found += _judge_end(line, open_call["injection"], last_number)
             open_call = None
         elif what == "left":
-            found += [f"left behind: {name} {line[name]}" for name in ("processes", "segments", "sockets") if line[name]]
+            kinds = ("processes", "segments", "sockets")
+            found += [f"left behind: {name} {line[name]}" for name in kinds if line[name]]
     if open_call is not None:
         found.append(f"injection {open_call['n']}: the {open_call['call']} call never ended")
     return found

@@ -1,4 +1,4 @@
-"""The watchdog: starts the worker that plays the storm, from outside decides what a hang is, and looks for leftovers."""
+"""The watchdog: starts the worker that plays the storm, decides from outside what hangs, and looks for leftovers."""
 
 import contextlib
 import json

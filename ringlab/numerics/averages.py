@@ -1,6 +1,7 @@
 """A mean in a short format: when to divide, and how to keep small numbers from vanishing."""
 
 import math
+from typing import Any
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +56,7 @@ def unscaled(gradient, scale, dtype="float32"):
 class InPrecision:
     """An all-reduce that runs in another precision than its chunks: see `in_precision`."""
 
-    algorithm: object
+    algorithm: Any
     dtype: str
     scale: float = 1.0
 
