@@ -45,7 +45,8 @@ class Comm:
         self._endpoint = endpoint
         self._calls = 0
         self._plans = {}
-        self._again = None  # of the last call in place, which may come again: id of the array, op, algorithm, plan, chunks
+        # of the last call in place, which may come again: id of the array, op, algorithm, plan, chunks
+        self._again = None
 
     def __repr__(self):
         return f"Comm(rank={self.rank}, size={self.size})"
@@ -95,7 +96,7 @@ class Comm:
         return result
 
     def _prepare(self, x, op, algorithm, out):
-        """(plan, chunks that hold the numbers of `x`) for an all-reduce; the chunks of `out` itself where that will do."""
+        """(plan, chunks with the numbers of `x`) for an all-reduce; the chunks of `out` itself where that will do."""
         array = x if type(x) is np.ndarray else check_array(x, self.rank)
         key = (array.shape, array.dtype, op, algorithm if isinstance(algorithm, str) else id(algorithm))
         plan = self._plans.get(key)
@@ -114,11 +115,11 @@ class Comm:
         return plan, chunks
 
     def own(self, array):
-        """The part of the vector `array` that is this rank's after `reduce_scatter`: a view. Part rank + 1, mod size."""
+        """The part of the vector `array` that is this rank's after `reduce_scatter` (number rank + 1): a view."""
         return Chunks(array, self.size)[(self.rank + 1) % self.size]
 
     def reduce_scatter(self, x, name=""):
-        """This rank's part of the sum of all ranks' vectors `x`: a new array, in length `own(x)`. The first half of a ring.
+        """This rank's part of the sum of all ranks' vectors `x`, in length `own(x)`: the first half of a ring.
 
         The additions are those of `allreduce(x)` by the ring, in the same order.
         """

@@ -4,6 +4,7 @@ The virtual wire moves a small buffer whose bytes stand for many, so a gigabyte 
 exact in this model, as long as chunks are equally long.
 """
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -181,7 +182,7 @@ def _in_words(fastest, ranks, sizes):
     lines = ["the fastest, from the smallest buffers up"]
     for p in [p for p in (2, 3, 4, 8, 12, 48, 64, 512) if p in ranks] or ranks[:1]:
         parts = [fastest(p, sizes[0])]
-        for low, high in zip(sizes, sizes[1:], strict=False):
+        for low, high in itertools.pairwise(sizes):
             before, after = fastest(p, low), fastest(p, high)
             if before != after:
                 while high > 1.0005 * low:  # where exactly, to three digits

@@ -92,7 +92,8 @@ def format_of(dtype):
     info = finfo(dtype)
     numbers = (info.eps, info.max, info.smallest_normal, info.smallest_subnormal)
     convert = float if dtype.itemsize <= 8 else np.longdouble
-    eps, largest, normal, smallest = (convert(number) for number in numbers)
+    sizes: Any = (convert(number) for number in numbers)
+    eps, largest, normal, smallest = sizes
     digits = 1 - round(np.log2(float(eps)))
     return Format(dtype.name, 8 * dtype.itemsize, digits, eps / 2, largest, normal, smallest)
 

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from numbers import Real
+from typing import Any
 
 from .verdicts import BadInput
 
@@ -33,15 +34,15 @@ class Network:
     Times are exact when the numbers are integers or Fractions. BadInput names the field that cannot be.
     """
 
-    alpha: object = 1
-    beta: object = 0
-    gamma: object = 0
+    alpha: Any = 1
+    beta: Any = 0
+    gamma: Any = 0
     eager: int | None = None
     ports: int | str = 1
     multiport: tuple = ()
-    links: dict | tuple = ()
+    links: Any = ()
     groups: tuple | None = None
-    slow: dict | tuple = ()
+    slow: Any = ()
     blocked: tuple = ()
     nat: tuple = ()
     off: tuple = ()

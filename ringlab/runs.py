@@ -1,6 +1,7 @@
 """`rl.run`: one all-reduce, from inputs to a `Run`."""
 
 import functools
+import itertools
 import os
 
 import numpy as np
@@ -261,8 +262,7 @@ def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, adopt, world,
     def commands(world):
         lying = world.arena.lay_out(buffers) if wire == "shm" else [{"buffer": buffer} for buffer in buffers]
         return [
-            {**command, **where, "starts": probe["starts"][rank] if probe else None}
-            for rank, where in enumerate(lying)
+            {**command, **where, "starts": probe["starts"][rank] if probe else None} for rank, where in enumerate(lying)
         ]
 
     def collect(world, replies):
@@ -338,7 +338,5 @@ def _first_values(buffers, ranks, pieces):
     from .chunks import bounds
 
     edges = bounds(buffers[0].size, ranks)
-    offsets = [
-        low - -(high - low) * k // pieces for low, high in zip(edges, edges[1:], strict=False) for k in range(pieces)
-    ]
+    offsets = [low - -(high - low) * k // pieces for low, high in itertools.pairwise(edges) for k in range(pieces)]
     return [[float(buffer[offset]) for offset in offsets] for buffer in buffers]

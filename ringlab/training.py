@@ -90,8 +90,8 @@ class Training:
         right = int(self.accuracy * 20 + 1e-9) * 5
         same = "equal replicas" if self.replicas == 1 else f"{self.replicas} different replicas"
         return (
-            f"{_count(len(self.losses), 'epoch')} on {_count(self.ranks, 'rank')} over {self.wire} by {self.algorithm}: "
-            f"{self.steps} steps, {same}, at least {right} % of the held-out digits right"
+            f"{_count(len(self.losses), 'epoch')} on {_count(self.ranks, 'rank')} over {self.wire} by {self.algorithm}"
+            f": {self.steps} steps, {same}, at least {right} % of the held-out digits right"
         )
 
 

@@ -43,7 +43,7 @@ def ring_of(exchange):
         return chunks
 
     ring.__name__ = getattr(exchange, "__name__", "ring")
-    ring.__wrapped__ = exchange  # its source is what a verdict shows
+    ring.__wrapped__ = exchange  # type: ignore[attr-defined]  # its source is what a verdict shows
     return ring
 
 

@@ -4,14 +4,12 @@ Judged on real ranks against one process that has all samples: equal and unequal
 most one number more on the wire than the gradient has.
 """
 
-from typing import Any, cast
-
 import numpy as np
 
 from .outcome import Outcome, not_written
 from .playing import play, takes
 
-COUNTS = {  # per number of ranks: how many samples each rank has, case by case
+COUNTS: dict = {  # per number of ranks: how many samples each rank has, case by case
     4: [(2, 2, 2, 2), (3, 1, 4, 2), (3, 0, 1, 1)],
     2: [(3, 1)],
     3: [(1, 0, 5)],
@@ -45,7 +43,7 @@ def check(weighted_mean):
         played = play(weighted_mean, ranks, [(counts,) for counts in cases], _case)
         if isinstance(played, Outcome):
             return played
-        returned, sent = cast(Any, played)
+        returned, sent = played
         if returned[0][0] is None:
             return not_written("weighted_mean(comm, grad, count) gives None")
         for number, counts in enumerate(cases):

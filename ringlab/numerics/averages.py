@@ -1,8 +1,8 @@
 """A mean in a short format: when to divide, and how to keep small numbers from vanishing."""
 
 import math
-from typing import Any
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 

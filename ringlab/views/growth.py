@@ -18,7 +18,7 @@ def of_points(curves, text):
     """The Figure of curves (name, [(ranks, throughput, efficiency), ...])."""
     ranks = sorted({p for _, points in curves for p, _, _ in points})
     least = min(ranks)
-    data = [
+    data: list = [
         {
             "type": "scatter",
             "mode": "lines",

@@ -90,7 +90,7 @@ class Exchange:
         if type(message) is tuple:
             start, duration, value = message
         else:
-            (start, duration, kind), *parts = message[0].tolist(), *message[1:]
+            (start, duration, kind), parts = message[0].tolist(), message[1:]
             value = parts[0] if kind == ONE else parts
         port = self._network.port(self._wire.rank, src)
         arrival = self._free_in[port] = max(start, self._free_in[port]) + duration
