@@ -64,7 +64,8 @@ class Endpoint:
 
     def _post(self, x, dst, blocking, wait):
         """Send a message, and wait for its receiver where sends of that size do and `wait` says so; its bytes."""
-        self._check(dst, "sends to")
+        if not 0 <= dst < self._ranks:
+            self._refuse(dst, "sends to")
         block, state = self._block, self._block.state
         if not isinstance(x, (np.ndarray, list)):
             x = np.asarray(x) if isinstance(x, (int, float, complex, np.generic)) else x
@@ -74,7 +75,7 @@ class Endpoint:
         state[MOVED] += 1
         line = state[LINE] = self.line or calling_line()
         start = time.perf_counter_ns()
-        nbytes = plain.numbers_in(x)
+        nbytes = x.nbytes if isinstance(x, np.ndarray) else plain.numbers_in(x)
         if blocking:
             self._messages.send_blocking(x, dst, lambda still: self._blocked(still, dst), self.tag)
             state[PHASE] = RUNNING
@@ -95,18 +96,21 @@ class Endpoint:
 
     def recv(self, src):
         """The next message from rank `src`."""
-        self._check(src, "receives from")
-        block = self._block
-        block.taken[src] += 1
-        line = self.line or calling_line()
+        if not 0 <= src < self._ranks:
+            self._refuse(src, "receives from")
+        block, state = self._block, self._block.state
+        nth = block.taken[src] = block.taken[src] + 1
+        line = state[LINE] = self.line or calling_line()
         start = time.perf_counter_ns()
-        block.state[LINE] = line
-        self._wait(RECEIVING, src, block.taken[src])
+        state[PEER], state[NTH] = src, nth
+        state[MOVED] += 1
+        state[PHASE] = RECEIVING
         x, tag = self._messages.recv(src)
-        block.state[PHASE] = RUNNING
+        state[PHASE] = RUNNING
         if tag != self.tag:
             raise TagMismatch(src, tag, f"rank {self._wire.rank} is in {self.doing}")
-        block.add_event(RECV, src, line, plain.numbers_in(x), start, time.perf_counter_ns())
+        nbytes = x.nbytes if isinstance(x, np.ndarray) else plain.numbers_in(x)
+        block.add_event(RECV, src, line, nbytes, start, time.perf_counter_ns())
         self.events += 1
         if self._casting is not None:
             x = self._casting.back(x)
@@ -147,9 +151,8 @@ class Endpoint:
     def _progress(self):
         self._block.state[MOVED] += 1
 
-    def _check(self, peer, does):
-        if not 0 <= peer < self._ranks:
-            raise ValueError(f"rank {self._wire.rank} {does} rank {peer}: ranks are 0 to {self._ranks - 1}")
+    def _refuse(self, peer, does):
+        raise ValueError(f"rank {self._wire.rank} {does} rank {peer}: ranks are 0 to {self._ranks - 1}")
 
 
 class Clock:

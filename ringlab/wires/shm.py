@@ -213,7 +213,8 @@ class ShmWire:
     def _ring(self, dst, kind, tag, number, header, payload):
         self._counts[self._rung[dst]] += 1
         length = BELL.size + len(header) + len(payload) + 1
-        bell = BELL.pack(MARK, length, self.rank, kind, len(header), self.call, tag, number) + header + payload + LAST
+        head = BELL.pack(MARK, length, self.rank, kind, len(header), self.call, tag, number)
+        bell = b"".join((head, header, payload, LAST))
         if self.tamper is not None:
             bells, self.tamper = self.tamper([bell]), None
             for bell in bells:
