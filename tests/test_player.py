@@ -15,7 +15,7 @@ from ringlab.trace import Trace
 from ringlab.views import player
 from ringlab.views.encoding import encode
 
-ALGORITHMS = sorted((name, f) for name, f in rl.ALGORITHMS.items() if not hasattr(f, "pieces"))
+ALGORITHMS = sorted(rl.ALGORITHMS.items())
 
 
 def traced(algorithm, ranks, **options):
@@ -206,6 +206,23 @@ def test_showing_loads_neither_widgets_nor_plotly():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_live_player_shares_its_step_and_has_a_fixed_line():
+    from ringlab.views.live import live
+
+    run = rl.run(rl.ring_allreduce, wire="virtual")
+    widget = live(run, ask=2)
+    try:
+        assert repr(widget) == "live player: ring_allreduce, 4 ranks, 6 rounds, 24 messages"
+        assert (widget.data, widget.options, widget.step, widget.focus) == (encode(run.trace), {"ask": 2}, 0, 2)
+        assert "export default" in widget._esm
+        widget.step = 5
+        widget.show(traced(rl.star_allreduce, 2))
+        assert (widget.data["name"], widget.options, widget.step, widget.focus) == ("star_allreduce", {}, 0, 1)
+        assert repr(widget) == "live player: star_allreduce, 2 ranks, 2 rounds, 2 messages"
+    finally:
+        widget.close()
 
 
 def test_the_program_is_the_files_in_their_order():

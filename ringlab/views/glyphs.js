@@ -22,14 +22,15 @@ function chunkGlyph(run, slots, terms, c, asValue) {
     group.append(label("number", slots.boxW / 2, slots.boxH / 2 + 4, numberText(valueOf(run, terms, c))));
     return group;
   }
-  const digits = [];
+  const rows = []; // of digits: one text each, with a place for every digit
   let hollow = "";
   let wrong = "";
   for (let i = 0; i < run.P; i++) {
     const rank = asValue ? run.P - 1 - i : i;
     const count = terms.counts[rank];
+    const row = Math.floor(i / slots.perRow);
     const x = 3 + (i % slots.perRow) * slots.w;
-    const y = 3 + Math.floor(i / slots.perRow) * slots.h;
+    const y = 3 + row * slots.h;
     if (!count) {
       hollow += `M${x + 1.5} ${y + 1.5}h${slots.w - 3}v${slots.h - 3}h${3 - slots.w}z`;
       continue;
@@ -37,12 +38,14 @@ function chunkGlyph(run, slots, terms, c, asValue) {
     const box = { x: x + 0.5, y: y + 0.5, width: slots.w - 1, height: slots.h - 1 };
     group.append(svg("rect", { class: "slot", ...box, rx: 1.5, fill: `var(--r${rank})` }));
     if (count > 1) wrong += hatch(box);
-    const cls = count > 1 && slots.w >= 14 ? "digit halo" : "digit";
-    digits.push(label(cls, x + slots.w / 2, y + slots.h / 2 + 4, asValue ? count : rank));
+    rows[row] ??= { xs: [], y: y + slots.h / 2 + 4, digits: "" };
+    rows[row].xs.push(x + slots.w / 2);
+    rows[row].digits += asValue ? count : rank;
   }
   if (hollow) group.prepend(svg("path", { class: "hollow", d: hollow }));
   if (wrong) group.append(svg("path", { class: "hatch", d: wrong }));
-  group.append(...digits);
+  const cls = wrong && slots.w >= 14 ? "digit halo" : "digit";
+  rows.forEach(({ xs, y, digits }) => group.append(label(cls, xs.join(" "), y, digits)));
   return group;
 }
 

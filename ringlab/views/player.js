@@ -28,6 +28,22 @@ function isDark() {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+// Shortcuts of the page and of the browser, and Shift+Enter, which goes on to the next cell.
+const isForPage = (event) =>
+  event.ctrlKey || event.metaKey || event.altKey || (event.key === "Enter" && event.shiftKey);
+
+// JupyterLab's command mode also hears keys pressed in outputs (D D deletes the cell), and a click in an output would
+// select its cell, so that Shift+Enter ran it again instead of going on.
+function keepToItself(host, listen) {
+  const guard = (event) => host.toggleAttribute("data-lm-suppress-shortcuts", !isForPage(event));
+  host.toggleAttribute("data-lm-suppress-shortcuts", true);
+  listen(host, "focusin", () => window.addEventListener("keydown", guard, true)); // before JupyterLab's own listener
+  listen(host, "focusout", () => window.removeEventListener("keydown", guard, true));
+  for (const name of ["mousedown", "focusin"]) listen(host, name, (event) => event.stopPropagation());
+  for (const name of ["keypress", "keyup"])
+    listen(host, name, (event) => isForPage(event) || event.stopPropagation());
+}
+
 function mountRing(host, data, options = {}) {
   const runs = [data, options.beside].filter(Boolean).map(readRun);
   const [run] = runs;
@@ -84,9 +100,7 @@ function mountRing(host, data, options = {}) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: "open" });
   root.replaceChildren(html("style", {}, STYLE), frame, html("slot", {}));
   const title = `Player: ${runs.map((x) => x.name).join(" beside ")}, ${plural(run.P, "rank")}`;
-  // JupyterLab listens for shortcuts in the whole page, and D D would delete the cell.
-  const role = { tabindex: 0, role: "group", "aria-label": title, "data-lm-suppress-shortcuts": "true" };
-  element(host, role, []);
+  element(host, { tabindex: 0, role: "group", "aria-label": title }, []);
 
   // -- where it stands -----------------------------------------------------------------------------------------
 
@@ -159,12 +173,13 @@ function mountRing(host, data, options = {}) {
   // All but the picture. `aloud`: a step by hand, so a screen reader hears it.
   function tell(aloud) {
     state.told = false;
-    write(say, lines(false), !!quiz);
+    const words = lines(false);
+    write(say, words, !!quiz);
     if (aloud) live.textContent = lines(true).join(" ");
     showSource();
     showControls();
-    const words = `${where.textContent}. ${say.innerText}`;
-    stages.forEach((stage, i) => stage.root.setAttribute("aria-label", `${runs[i].name}: ${words}`));
+    const label = `${where.textContent}. ${words.join(" ")}`;
+    stages.forEach((stage, i) => stage.root.setAttribute("aria-label", `${runs[i].name}: ${label}`));
     if (details.open) fillTable();
     listeners.forEach((listener) => listener(state));
   }
@@ -477,9 +492,8 @@ function mountRing(host, data, options = {}) {
   }
 
   function onKey(event) {
-    if (event.key === "Tab") return;
+    if (event.key === "Tab" || isForPage(event)) return;
     event.stopPropagation();
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const target = root.activeElement;
     const presses = event.key === "Enter" || event.key === " ";
     if (target?.matches("select") || (presses && target?.matches("button, summary"))) return;
@@ -568,9 +582,8 @@ function mountRing(host, data, options = {}) {
 
   const ended = new AbortController();
   const listen = (node, name, act) => node.addEventListener(name, act, { signal: ended.signal });
+  keepToItself(host, listen);
   listen(host, "keydown", onKey);
-  for (const name of ["keypress", "keyup"])
-    listen(host, name, (event) => event.key === "Tab" || event.stopPropagation());
   stages.forEach((stage, i) => {
     listen(stage.root, "pointermove", (event) => hover(i, event));
     listen(stage.root, "pointerleave", () => (tip.hidden = true));
@@ -589,6 +602,7 @@ function mountRing(host, data, options = {}) {
     const room = Math.min(856, Math.floor(scenery.clientWidth));
     if (!room || room === width) return;
     width = room;
+    scrubber.resize(scenery.clientWidth);
     frame.classList.toggle("narrow", room < 560);
     stages.forEach((stage) => stage.resize(runs.length > 1 && room >= 640 ? (room - 24) / 2 : room));
     paint();

@@ -12,7 +12,7 @@ function makeScrubber(seek) {
   const root = html("div", { class: "track", role: "slider", tabindex: 0, "aria-label": "Round" });
   const EDGE = 16;
   const H = 48;
-  const picture = (width, ...kids) => svg("svg", { "aria-hidden": "true", viewBox: `0 0 ${width} ${H}` }, ...kids);
+  const picture = (...kids) => svg("svg", { "aria-hidden": "true", viewBox: `0 0 ${width} ${H}` }, ...kids);
   const thumb = (x) => svg("circle", { class: "thumb", cx: x, cy: 24, r: 9 });
 
   function show(drawing, now, last, words) {
@@ -21,11 +21,11 @@ function makeScrubber(seek) {
     element(root, value, []);
   }
 
-  const widthNow = () => Math.max(200, root.clientWidth);
+  let width = 200;
+  const resize = (room) => (width = Math.max(200, room));
 
   // stops: of the run; at: where the player stands; last: the last stop that can be seen yet.
   function drawStops(stops, phases, at, last, words) {
-    const width = widthNow();
     const x = (s) => EDGE + ((width - 2 * EDGE) * s) / Math.max(1, stops.length - 1);
     const every = Math.ceil((26 * stops.length) / width); // every how many rounds there is room for a number
     const parts = [];
@@ -49,16 +49,15 @@ function makeScrubber(seek) {
     });
     for (const { phase, from, to } of spans)
       if (PHASES[phase] && to - from > 54) parts.push(label("", (from + to) / 2, 11, PHASES[phase]));
-    show(picture(width, ...parts, thumb(x(at))), at, last, words);
+    show(picture(...parts, thumb(x(at))), at, last, words);
   }
 
   function drawTime(now, span, words) {
-    const width = widthNow();
     const x = (us) => EDGE + ((width - 2 * EDGE) * us) / span;
     const quarters = [0, 1, 2, 3, 4].map((i) => (span * i) / 4);
     const marks = quarters.map((us) => label("", clamp(x(us), 22, width - 28), 44, micro(us)));
     const rail = svg("path", { class: "rail", d: `M${x(0)} 24H${x(span)}` });
-    show(picture(width, rail, ...marks, thumb(x(now))), Math.round(now), Math.round(span), words);
+    show(picture(rail, ...marks, thumb(x(now))), Math.round(now), Math.round(span), words);
   }
 
   function follow(event) {
@@ -71,5 +70,5 @@ function makeScrubber(seek) {
   });
   root.addEventListener("pointermove", (event) => root.hasPointerCapture(event.pointerId) && follow(event));
 
-  return { root, drawStops, drawTime };
+  return { root, resize, drawStops, drawTime };
 }

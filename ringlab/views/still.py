@@ -7,7 +7,7 @@ from html import escape
 
 from .encoding import in_program_order
 
-# The colours of ranks 0 to 7, as in player.js: hue says whose gradient, and nothing else.
+# The colours of ranks 0 to 7, as in player.css: hue says whose gradient, and nothing else.
 COLOURS = ("#5b9bea", "#f7b733", "#38b28a", "#dcbcfb", "#a98be8", "#9fe0f4", "#c48f5c", "#dfe766")
 STYLE = (
     "text{font:11px system-ui,sans-serif;fill:#1b1b1f;text-anchor:middle}.t{font-weight:600;text-anchor:start}"
@@ -30,14 +30,14 @@ def still_svg(trace):
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{16 + rows * height}" '
         f'viewBox="0 0 {width} {16 + rows * height}"><style>{STYLE}</style>'
-        f"{_patterns(trace.ranks, cell)}"
+        f"{_patterns(cell)}"
         f'<rect width="100%" height="100%" rx="8" fill="#fff"/>'
         f'<text class="t" x="{PAD}" y="18">{escape(_title(trace))}</text>'
     )
     parts = [head]
     for i, (words, held) in enumerate(panels):
         x, y = (PAD, 16 + i * height) if rows > 1 else (PAD + i * panel_w, 16)
-        parts.append(f'<g transform="translate({x} {y})">{_panel(trace, words, held, cell)}</g>')
+        parts.append(f'<g transform="translate({x} {y})">{_panel(words, held, cell, i == 0)}</g>')
     if not panels:
         reason = "too many ranks for a still picture" if trace.ranks > 16 else "whose gradients moved is not known"
         parts.append(f'<text class="t" x="{PAD}" y="44">{reason}</text>')
@@ -84,53 +84,95 @@ def _cell_size(ranks):
     return 18, 16
 
 
-def _panel(trace, words, held, cell):
+def _panel(words, held, cell, first):
     w, h = cell
-    p = trace.ranks
-    boxes = {"c": [], "x": []}  # complete, counted twice; the others have the pattern's outline
-    slots = {}  # colour -> strokes
-    texts = [f'<text class="t" x="{NAME_W}" y="16">{words}</text>']
-    for rank in range(p):
-        texts.append(f'<text x="{NAME_W + rank * w + (w - 4) / 2:g}" y="34">{rank}</text>')
-    for chunk in range(trace.nchunks):
-        texts.append(f'<text x="{NAME_W / 2 - 2:g}" y="{HEAD_H + chunk * h + (h - 4) / 2 + 4:g}">c{chunk}</text>')
+    p, chunks = len(held), len(held[0])
+    grid = f'<path fill="url(#b)" d="M{NAME_W - 1} {HEAD_H - 1}h{p * w - 2}v{chunks * h - 2}h{2 - p * w}z"/>'
+    names = f'<g id="n">{_names(p, chunks, cell)}</g>' if first else '<use href="#n"/>'
+    title = f'<text class="t" x="{NAME_W}" y="16">{words}</text>'
+    contents = _bars(p, held, cell) if p > 8 else _slots(p, held, cell)
+    return grid + contents + _outlines(p, held, cell) + names + title
+
+
+def _names(p, chunks, cell):
+    w, h = cell
+    names = [(NAME_W + rank * w + (w - 4) / 2, 34, rank) for rank in range(p)]
+    names += [(NAME_W / 2 - 2, HEAD_H + chunk * h + (h - 4) / 2 + 4, f"c{chunk}") for chunk in range(chunks)]
+    return "".join(f'<text x="{x:g}" y="{y:g}">{name}</text>' for x, y, name in names)
+
+
+def _slots(p, held, cell):
+    """Per rank one path: its slots in all cells. Slots below each other are one dashed line."""
+    w, h = cell
+    per_row, slot_w, slot_h = (p, 9, 12) if p <= 4 else ((p + 1) // 2, 6, 8)
+    parts = []
+    for term, colour in enumerate(COLOURS[:p]):
+        strokes = []
+        for rank, row in enumerate(held):
+            x = NAME_W + rank * w + 2 + term % per_row * slot_w + slot_w // 2
+            top = HEAD_H + 2 + term // per_row * slot_h
+            inside = [term in terms for terms in row]
+            for first, last in _runs(inside):
+                strokes.append(
+                    (x, top + first * h, f"v{(last - first) * h + slot_h - 1}", (last - first) * h + slot_h - 1)
+                )
+        dashes = f'stroke-width="{slot_w - 1}" stroke-dasharray="{slot_h - 1} {h - slot_h + 1}"'
+        parts.append(f'<path stroke="{colour}" {dashes} d="{_path(strokes)}"/>')
+    return "".join(parts)
+
+
+def _bars(p, held, cell):
+    w, h = cell
+    strokes = []
     for rank, row in enumerate(held):
         for chunk, terms in enumerate(row):
-            x, y = NAME_W + rank * w, HEAD_H + chunk * h
-            there = set(terms)
-            kind = "x" if len(there) < len(terms) else "c" if len(there) == p else None
-            if kind:
-                boxes[kind].append(f"M{x} {y}h{w - 4}v{h - 4}h{4 - w}z")
-            if p > 8:
-                slots.setdefault("#5a5a62", []).append(f"M{x} {y + (h - 4) / 2:g}h{len(there) * (w - 4) / p:.1f}")
-            elif len(there) < p:  # a full set comes from the pattern
-                for term in there:
-                    dx, dy, length, _ = _slot(p, term)
-                    slots.setdefault(COLOURS[term], []).append(f"M{x + dx} {y + dy:g}h{length}")
-    thick = _slot(p, 0)[3] if p <= 8 else h - 4
-    paths = [f'<path fill="url(#b)" d="M{NAME_W - 1} {HEAD_H - 1}h{p * w - 2}v{trace.nchunks * h - 2}h{2 - p * w}z"/>']
-    paths += [f'<path stroke="{colour}" stroke-width="{thick}" d="{"".join(d)}"/>' for colour, d in slots.items()]
-    for kind, d in boxes.items():
-        fill = ' fill="url(#f)"' if p <= 8 else ""
-        paths += [f'<path class="{kind}"{fill} d="{"".join(d)}"/>'] if d else []
-    return "".join(paths + texts)
+            length = round(len(set(terms)) * (w - 4) / p)
+            strokes.append((NAME_W + rank * w, HEAD_H + chunk * h + (h - 4) // 2, f"h{length}m{-length} 0", 0))
+    return f'<path stroke="#5a5a62" stroke-width="{h - 4}" d="{_path(strokes)}"/>'
 
 
-def _slot(p, term):
-    """(left, middle, length, thickness) of a rank's slot in a cell."""
-    per_row, w, h = (p, 9, 12) if p <= 4 else ((p + 1) // 2, 6, 8)
-    return 2 + term % per_row * w, 2 + term // per_row * h + h / 2, w - 1, h - 1
-
-
-def _patterns(p, cell):
-    """An empty cell and one with all its slots, as patterns that repeat from cell to cell."""
+def _outlines(p, held, cell):
+    """Thick around the complete cells, red around those that count a rank twice."""
     w, h = cell
-    strokes = ""
-    for term in range(p if p <= 8 else 0):
-        x, y, length, thick = _slot(p, term)
-        strokes += f'<path stroke="{COLOURS[term]}" stroke-width="{thick}" d="M{x} {y:g}h{length}"/>'
+    strokes = {"c": [], "x": []}
+    for rank, row in enumerate(held):
+        twice = [len(set(terms)) < len(terms) for terms in row]
+        complete = [len(set(terms)) == p == len(terms) for terms in row]
+        for kind, flags in (("x", twice), ("c", complete)):
+            for first, last in _runs(flags):
+                down = (last - first + 1) * h - 2
+                box = f"h{w - 2}v{down}h{2 - w}z"
+                strokes[kind].append((NAME_W + rank * w - 1, HEAD_H + first * h - 1, box, 0))
+    return "".join(f'<path fill="url(#{kind})" d="{_path(some)}"/>' for kind, some in strokes.items() if some)
+
+
+def _runs(flags):
+    """(first, last) of every run of true flags.
+
+    >>> _runs([True, True, False, True])
+    [(0, 1), (3, 3)]
+    """
+    runs = []
+    for i, flag in enumerate(flags):
+        if flag and i and flags[i - 1]:
+            runs[-1] = (runs[-1][0], i)
+        elif flag:
+            runs.append((i, i))
+    return runs
+
+
+def _path(strokes):
+    """One SVG path of strokes (x, y, drawing, how far below y it ends), each placed relative to the one before."""
+    path, at = "", (0, 0)
+    for x, y, drawing, down in strokes:
+        path += f"m{x - at[0]} {y - at[1]}{drawing}".replace(" -", "-")
+        at = (x, y + down)
+    return path
+
+
+def _patterns(cell):
+    """The outlines of a cell (plain, complete, counted twice), as patterns that repeat from cell to cell."""
+    w, h = cell
     place = f'x="{NAME_W - 1}" y="{HEAD_H - 1}" width="{w}" height="{h}" patternUnits="userSpaceOnUse"'
-    return (
-        f'<pattern id="b" {place}><path class="b" d="M1 1h{w - 4}v{h - 4}h{4 - w}z"/></pattern>'
-        f'<pattern id="f" {place}><g transform="translate(1 1)">{strokes}</g></pattern>'
-    )
+    box = f'd="M1 1h{w - 4}v{h - 4}h{4 - w}z"'
+    return "".join(f'<pattern id="{kind}" {place}><path class="{kind}" {box}/></pattern>' for kind in "bcx")
