@@ -89,7 +89,8 @@ def observe(function, ranks, note=None, on_switch=None):
 
         return play
 
-    returned, ended = [None] * ranks, None
+    returned: list = [None] * ranks
+    ended = None
     try:
         returned = wire.run([program(watcher) for watcher in watchers])
     except RankFailed as error:

@@ -33,6 +33,9 @@ def tell(judged):
     if not wrong:
         ranks = judged.sizes[0]
         lines = [f"passed with {_ranks(sizes)}: {PROMISES[judged.what]}", judged.grades[sizes[-1]].in_words()]
+        dear = [grade for grade in judged.grades.values() if not grade.best]
+        if dear and judged.grades[sizes[-1]].best:  # as halving, which is at its best for powers of two
+            lines.append(max(dear, key=lambda grade: grade.peak / grade.bound).in_words())
         lines += [f"note: {note}" for note in notes]
         return Verdict(ranks=ranks, lines=lines, trace=judged.seen[ranks].trace(_about(judged)), **common)
     ranks = max(wrong) if judged.grades else next((ranks for ranks in wrong if ranks > 1), wrong[0])
