@@ -27,7 +27,7 @@ class Waits(NamedTuple):
     @property
     def label(self):
         """In words."""
-        return "an emulated device that waits"
+        return "emulated device"
 
     def prepare(self, rank, ranks, sizes, order):
         """The backward of rank `rank`: for each bucket in `order`, an array of `sizes[bucket]` numbers."""
@@ -61,7 +61,7 @@ class Computes(NamedTuple):
     @property
     def label(self):
         """In words."""
-        return "a numpy backward"
+        return "numpy backward"
 
     @property
     def shapes(self):

@@ -25,7 +25,7 @@ from .source import name_of
 from .verdicts import BadInput
 from .world import check_ranks
 
-__all__ = ["Computes", "Network", "Step", "Waits", "compare", "step"]
+__all__ = ["Computes", "Step", "Waits", "compare", "step"]
 
 MIB = 2**20
 TOLERANCE = 1e-4  # float32 sums in another order, relative to the largest number of a bucket
@@ -117,18 +117,18 @@ class Step:
 
     def __repr__(self):
         told = {
-            None: "buckets travel while backward works, all but the last, which is full when backward is over",
-            "FAKE_OVERLAP": "fake overlap: backward stands still while an all-reduce runs" + self._on_the_same_thread(),
-            "NO_OVERLAP": "no overlap: the first all-reduce begins when backward is over",
+            None: "they travel while backward works, all but the last",
+            "FAKE_OVERLAP": "fake overlap, backward stands still while they travel" + self._on_the_same_thread(),
+            "NO_OVERLAP": "no overlap, they leave when backward is over",
             "WRONG_RESULT": "the sums are WRONG",
         }[self.verdict]
         links = "emulated links" if self.network is not None else self.wire
         count = f"{len(self.plan)} bucket{'' if len(self.plan) == 1 else 's'}"
-        return f"{count} on {self.ranks} ranks over {links}, {self.device.label}: {told}"
+        return f"{count}, {self.ranks} ranks, {links}, {self.device.label}: {told}"
 
     def _on_the_same_thread(self):
         same = all(span.thread == 0 for span in self.spans)
-        return ", for the thread that computes calls them" if same else ""
+        return " (on one thread)" if same else ""
 
     def model(self):
         """The `buckets.timeline` of the same plan, where it can be foretold: a device that waits, emulated links."""

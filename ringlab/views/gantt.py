@@ -12,7 +12,7 @@ LOOKS: dict = {
     HIDDEN: {"color": GREY, "line": {"color": "#ffffff", "width": 1}},
     EXPOSED: {
         "color": "#ffffff",
-        "pattern": {"shape": "/", "fgcolor": "#333", "bgcolor": "#ffffff", "size": 7, "solidity": 0.35},
+        "pattern": {"shape": "/", "fgcolor": "#b4b4be", "bgcolor": "#ffffff", "size": 8, "solidity": 0.3},
         "line": {"color": INK, "width": 2},
     },
 }
@@ -49,7 +49,7 @@ def of_timelines(timelines, label, names, active=0, head="the model"):
         words.append(f"{name}: {count}, {1e3 * float(one.exposed):.1f} ms exposed")
     traces, shown = one_at_a_time(groups, active)
     steps = [(change, {"title.text": f"{head}, {said}"}) for change, said in zip(shown, words)]
-    drawn = _layout(f"{head}, {words[active]}", ["computes", "sends"], "ms after backward began", 350)
+    drawn = _layout(f"{head}, {words[active]}", ["computes", "sends"], "ms after backward began", 370)
     drawn["xaxis"]["range"] = [0, 1.02e3 * max(float(one.seconds) for one in timelines)]
     drawn["sliders"] = [slider(label, names, steps, active)]
     return Figure("\n".join([head, *words]), traces, drawn)

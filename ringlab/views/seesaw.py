@@ -35,7 +35,7 @@ def seesaw(shards, weights, gradients):
     traces, shown = one_at_a_time(groups)
     steps = [(change, {"title.text": said}) for change, said in zip(shown, lines)]
     top = max(everything) + 1
-    look = layout(lines[0], {}, {}, height=400, showlegend=False)
+    look = layout(lines[0], {}, {}, height=430, showlegend=False)
     bare = {"showgrid": False, "zeroline": False, "fixedrange": True}
     look["xaxis"] = {
         **bare,

@@ -13,7 +13,7 @@ def slider(label, names, steps, active=0):
         "activebgcolor": INK,
         "bordercolor": INK,
         "tickcolor": INK,
-        "pad": {"t": 45, "b": 0},
+        "pad": {"t": 65, "b": 0},
         "len": 0.9,
         "x": 0.05,
         "steps": [
