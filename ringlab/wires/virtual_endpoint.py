@@ -41,7 +41,7 @@ class VirtualEndpoint:
             raise TagMismatch(src, tag, f"rank {self._rank} is in {self.doing}")
         return x
 
-    def lend(self, allowed):
+    def lend(self, allowed, arrays=()):
         """Nothing is lent here."""
 
     def settle(self):
