@@ -129,14 +129,14 @@ CARDS = {
     ),
     "switch": Words(
         "A switch that adds",
-        "Every rank sends its buffer once; the network adds on the way and sends the sum back.",
+        "Every rank sends its buffer once; the switch, here the last rank, adds and sends the sum back.",
         "eight ranks and more: S bytes out and S in, up to half of what the ring moves.",
         "two ranks, where the ring moves no more either. And the switch must know how to add your numbers.",
         'rl.compare(["ring", "switch"], 10**8, ranks=8)',
     ),
     "nvls": Words(
         "A switch that adds, NVLink's way",
-        "The switch adds a chunk for its owner, who has it spread to all.",
+        "The switch, here the last rank, adds a chunk for its owner, who has it spread to all.",
         "eight GPUs on one switch: (P + 1)/P buffers each way instead of 2(P - 1)/P, 1.56 times less.",
         "two GPUs (0.67 times: a loss) and four (1.2 times in bytes, nothing in practice).",
         "[float(rl.cost.in_network_gain(p, nvls=True)) for p in (2, 4, 8)]",

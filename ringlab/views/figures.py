@@ -4,6 +4,7 @@ A figure is shown through plotly's mime type and needs no plotly to be made. Its
 white and on black, and its ground is the page's. Colour repeats what position, pattern or a word says already.
 """
 
+import math
 from html import escape
 
 from .still import COLOURS
@@ -181,5 +182,20 @@ def winners_map(grid, ranks, sizes, names, text):
     }
     look = layout("The fastest all-reduce", title("ranks (P)"), {**title("bytes per rank (S)"), "type": "log"})
     look["yaxis"]["exponentformat"] = "SI"
+    look["annotations"] = _names_on_the_map(grid, ranks, sizes, names)
     look["xaxis"]["showgrid"] = False
     return Figure(text, [heat], look)
+
+
+def _names_on_the_map(grid, ranks, sizes, names):
+    """A name in the middle of each area, in a column three quarters along: colour is not the only way to tell."""
+    place = 3 * len(ranks) // 4
+    column = [row[place] for row in grid]
+    written = []
+    for index, name in enumerate(names):
+        rows = [i for i, winner in enumerate(column) if winner == index]
+        if rows:
+            height = math.log10(sizes[rows[len(rows) // 2]])  # plotly wants a logarithm here
+            font = {"color": "#141416", "size": 14}
+            written.append({"x": ranks[place], "y": round(height, 3), "text": name, "showarrow": False, "font": font})
+    return written
