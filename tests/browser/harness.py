@@ -32,7 +32,7 @@ FLAGS = [
     *("--disable-background-networking", "--disable-sync", "--disable-domain-reliability", "--no-pings"),
     "--disable-features=OptimizationHints,MediaRouter,Translate,AutofillServerCommunication,InterestFeedContentSuggestions",
 ]
-SECONDS = 120  # for a lesson to run; a busy machine is slow, and a wait that is over goes on at once
+SECONDS = 300  # for a lesson to run; a busy machine is slow, and a wait that is over goes on at once
 
 
 class Refusing(socketserver.ThreadingTCPServer):
@@ -195,8 +195,8 @@ class Lesson:
         copies.write_new(self.master, copy)
         self.server.set_theme(theme)
         self.page.goto(f"{self.server.base}lab/tree/{copy.name}?reset&token={self.server.token}")
-        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=60_000)
-        self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=60_000)
+        self.page.wait_for_selector(".jp-Notebook .jp-Cell", timeout=120_000)
+        self.page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=120_000)
         return self
 
     def run_all(self):
