@@ -142,6 +142,7 @@ def test_texts_of_learners_are_no_markup(payload):
         "path",
         "rect",
         "text",
+        "use",
     }
     assert unpacked(html)[1]["name"] == payload
 

@@ -2,6 +2,7 @@
 
 const STILL_ALIVE = ["WRONG_RESULT", "UNREAD", "DEADLOCK"]; // nobody died: something came out wrong, or waits
 const SHORT_FATES = { KILLED: "died", EXITED: "left", EXCEPTION: "error", STALL: "stopped" };
+const WRONG = "goes wrong";
 const LAYERS = ["band", "names", "cells", "links", "path", "arrows", "cards", "pills", "parcels", "cursor"];
 
 // draw(scene, view) with view: focus, asValue, cursor ([rank, chunk] or null), path (ranks or null), ask (the rank
@@ -38,6 +39,7 @@ function makeStage(run) {
   }
 
   function draw(scene, view) {
+    if (!plan) return; // not on a page yet, so without a size
     if (plan.kind === "bars" && shown.held !== scene.held)
       layers.cells.replaceChildren(...barGlyphs(run, plan, (shown.held = scene.held)));
     else if (plan.kind === "slots" || plan.kind === "counts") drawCells(scene, view);
@@ -142,14 +144,17 @@ function makeStage(run) {
   function noteOf({ failure, rounds, queued }, r, dead) {
     if (dead) return SHORT_FATES[failure.verdict] ?? "failed";
     if (failure?.waiting.some(([who]) => who === r)) return "waits";
-    if (failure?.rank === r) return "goes wrong";
+    if (failure?.rank === r) return WRONG;
     if (rounds) return rounds[r] < run.R ? `round ${rounds[r]}` : "done";
     return queued[r] ? `${queued[r]} queued` : null;
   }
 
   function cardGlyph(r, card, note, dead, view) {
     const { w, h } = plan.card;
-    const node = svg("g", { class: classes("card", { focus: r === view.focus, dead }), "data-hit": `rank ${r}` });
+    const node = svg("g", {
+      class: classes("card", { focus: r === view.focus, dead, off: note === WRONG }),
+      "data-hit": `rank ${r}`,
+    });
     node.append(svg("rect", { class: "box", width: w, height: h, rx: plan.face ? 6 : 13 }));
     if (plan.face) {
       node.append(label("title", 6, 14, plan.terse ? r : `rank ${r}`));

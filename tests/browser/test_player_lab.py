@@ -6,6 +6,8 @@ import harness
 import pytest
 from playing import NARRATION, Shown
 
+import ringlab as rl
+
 pytestmark = pytest.mark.browser
 FIRST = "00_start_here"
 
@@ -49,9 +51,47 @@ def test_the_ring_is_stepped_and_played_in_the_notebook(lesson, theme):
     assert page.evaluate("document.activeElement.closest('.ringlab-player')") is None
 
 
-def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
-    import ringlab as rl
+def open_notebook(page, server, name, *cells):
+    """Open a new notebook of these code cells."""
+    notebook = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (server.folder / "my-lessons" / name).write_text(json.dumps(notebook), encoding="utf-8")
+    page.goto(f"{server.base}lab/tree/{name}?reset&token={server.token}", timeout=1000 * harness.SECONDS)
 
+
+def code(number, source, *outputs):
+    about = {"cell_type": "code", "id": f"cell-{number}", "metadata": {}, "execution_count": None}
+    return {**about, "source": source, "outputs": list(outputs)}
+
+
+def test_a_live_player_goes_both_ways(page, server):
+    first = (
+        "import ringlab as rl\nfrom ringlab.views.live import live\n"
+        "player = live(rl.run(rl.ring_allreduce, wire='virtual'))\nplayer"
+    )
+    open_notebook(
+        page,
+        server,
+        "live.ipynb",
+        code(1, first),
+        code(2, "player.step = 4\nplayer"),
+        code(3, "print('at', player.step)"),
+    )
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=1000 * harness.SECONDS)
+    page.locator(".jp-Notebook .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    shown = Shown(page)
+    page.locator(".ringlab-player[data-steps]").first.wait_for(timeout=1000 * harness.SECONDS)
+    page.keyboard.press("Shift+Enter")
+    page.wait_for_function("document.querySelectorAll('.ringlab-player[data-step=\"4\"]').length == 2")
+    assert shown.say() == NARRATION[3]
+    shown.press("ArrowRight", "ArrowRight")
+    page.wait_for_function("document.querySelectorAll('.ringlab-player[data-step=\"6\"]').length == 2")
+    page.locator(".jp-Notebook .cm-content").last.click()
+    page.keyboard.press("Shift+Enter")
+    page.get_by_text("at 6", exact=True).wait_for()
+
+
+def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
     shown = rl.show(rl.run(rl.ring_allreduce, wire="virtual").trace)
     output = {
         "output_type": "execute_result",
@@ -59,10 +99,7 @@ def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
         "metadata": {},
         "data": {"text/html": shown._repr_html_(), "text/plain": repr(shown)},
     }
-    cell = {"cell_type": "code", "id": "one", "metadata": {}, "execution_count": 1, "source": "", "outputs": [output]}
-    notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
-    (server.folder / "my-lessons" / "saved.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
-    page.goto(f"{server.base}lab/tree/saved.ipynb?reset&token={server.token}")
+    open_notebook(page, server, "saved.ipynb", code(1, "", output))
     picture = page.locator(".jp-OutputArea-output img")
     picture.wait_for(timeout=1000 * harness.SECONDS)
     assert picture.evaluate("image => image.naturalWidth") > 300

@@ -279,6 +279,22 @@ def test_a_failing_run_plays_up_to_the_failure_and_marks_it(show):
     assert shown[".where"].inner_text() == "stopped"
 
 
+def test_a_wrong_ring_is_shown_up_to_the_step_that_goes_wrong(show):
+    def replaces(chunks, rank, send, recv):
+        p = len(chunks)
+        for k in range(2 * p - 2):
+            send(chunks[(rank - k) % p], (rank + 1) % p)
+            chunks[(rank - k - 1) % p] = recv((rank - 1) % p)
+        return chunks
+
+    verdict = rl.check(replaces)
+    shown = show(rl.show(verdict))
+    shown.press("End")
+    assert shown.say()[1:].rstrip(".") in str(verdict)
+    assert shown[".cells > .wrong:not(.ghost)"].count() == 1
+    assert shown[".card.off .note"].text_content() == "goes wrong"
+
+
 def test_as_it_happened_shows_who_is_behind_and_what_queues(show):
     trace = rl.run(rl.ring_allreduce, ranks=4).trace
     shown = show(rl.show(trace, times=True))
