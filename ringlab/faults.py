@@ -7,7 +7,6 @@ sent before is on its way by then, so that a run with a fault repeats.
 import copy
 import os
 import signal
-import time
 
 from .verdicts import BadInput
 
@@ -145,7 +144,7 @@ def _kill(clock, number):
 
 
 def _pause(clock, seconds):
-    time.sleep(seconds)
+    clock.pause(seconds)
 
 
 def _raise(clock, text):

@@ -298,7 +298,7 @@ def _virtually(block, simulation, *args, **options):
     sys.stdout = sys.stderr = _PrinterForAll(block)
     note = _noting(block)
     try:
-        returned, virtual = simulation(*args, on_switch=note, watch=note, **options)
+        returned, virtual = simulation(*args, watch=note, **options)
     except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
         return {"failed": describe_exception(error)}
     return returned, [pack(program) for program in virtual.events], max(virtual.now)
@@ -324,10 +324,12 @@ def _play_judge(rank, call, wire, block):
 
 
 def _noting(block):
-    """Note in the record which rank has the floor, and how many events it has behind it."""
+    """Note in the record which rank has the floor, and how many events it has behind it where that is told."""
 
-    def note(current, events=0):
-        block.state[CURRENT], block.state[EVENTS] = current, events
+    def note(current, events=None):
+        block.state[CURRENT] = current
+        if events is not None:
+            block.state[EVENTS] = events
         block.state[MOVED] += 1
 
     return note

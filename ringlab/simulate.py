@@ -19,16 +19,14 @@ def simulate(
     """(what each rank returned, the VirtualWire after the run) of `function` on flat buffers, which it changes.
 
     starts: per rank and event its round, where foretold, for wraps that act in a round. watch(rank, events) is called
-    when a rank is about to send or receive, with the number of events behind it. wire_options: as VirtualWire takes
-    them.
+    when a rank gets the floor and around its sends and receives, with the number of events behind it. wire_options: as
+    VirtualWire takes them.
     """
     ranks, adder = len(buffers), ADDERS[op]
-    wire = VirtualWire(ranks, network, **wire_options)
+    wire = _wire(ranks, network, watch, wire_options)
 
     def program(rank, buffer):
         def play(send, recv):
-            if watch is not None:
-                send, recv = _watched(send, recv, lambda: watch(rank, wire.completed(rank)))
             casting = Casting.between(buffer.dtype, wire_dtype, adopt)
             if casting is not None:
                 send, recv = _cast(send, recv, casting)
@@ -38,6 +36,8 @@ def simulate(
                 recv = _viewing(recv, adder)
             for wrap in wraps:
                 send, recv = wrap.wrap(rank, send, recv, Clock(wire, rank, starts and starts[rank]))
+            if watch is not None:
+                send, recv = _watched(send, recv, lambda: watch(rank, wire.completed(rank)))
             chunks = Chunks(buffer.view(adder), ranks)
             return returned_buffer(function(chunks, rank, send, recv), chunks)
 
@@ -50,7 +50,7 @@ def simulate(
 
 def simulate_program(program, args, ranks, network, watch=None, **wire_options):
     """(what each rank returned, the VirtualWire after the run) of `program(comm, *args)` on every rank."""
-    wire, tags = VirtualWire(ranks, network, **wire_options), VirtualEndpoint.tags()
+    wire, tags = _wire(ranks, network, watch, wire_options), VirtualEndpoint.tags()
 
     def play(rank):
         def on_this_rank(send, recv):
@@ -61,6 +61,13 @@ def simulate_program(program, args, ranks, network, watch=None, **wire_options):
         return on_this_rank
 
     return wire.run([play(rank) for rank in range(ranks)]), wire
+
+
+def _wire(ranks, network, watch, options):
+    wire = VirtualWire(ranks, network, **options)
+    if watch is not None:
+        wire.on_switch = lambda rank: watch(rank, wire.completed(rank))
+    return wire
 
 
 class Clock:
@@ -116,10 +123,13 @@ def _watched(send, recv, watch):
     def watched_send(x, dst):
         watch()
         send(x, dst)
+        watch()
 
     def watched_recv(src):
         watch()
-        return recv(src)
+        got = recv(src)
+        watch()
+        return got
 
     return watched_send, watched_recv
 

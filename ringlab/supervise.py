@@ -276,7 +276,7 @@ class Supervisor:
                     dead[rank] = self.ranks[rank].process.exitcode
         self._show_prints()
         waiting = [wait for wait in self._waiting(stuck) if wait[0] not in dead and wait[0] not in self.raised]
-        facts = {"waiting": waiting, "seconds": self.seconds, "ranks": len(self.members)}
+        facts = {"waiting": waiting, "seconds": self.seconds, "ranks": self.virtual or len(self.members)}
         verdicts = []
         for rank, code in sorted(dead.items()):
             current = self.blocks[rank].state[CURRENT]

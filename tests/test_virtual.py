@@ -1,7 +1,7 @@
 """The virtual wire: its port model to the letter, exact times, real arithmetic, the same steps as real processes."""
 
+import json
 import random
-import time
 from collections import deque
 from fractions import Fraction
 
@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ringlab as rl
-from ringlab import progress, sandbox, verdicts
+from ringlab import bench_virtual, progress, sandbox, verdicts
+from ringlab.__main__ import main
 from ringlab.network import ROUNDS
 from ringlab.rounds import rounds_of
 from ringlab.wires.virtual import RankFailed, VirtualWire
@@ -534,6 +535,23 @@ def test_ctrl_c_ends_a_run_in_the_kernel(monkeypatch):
     assert rl.run("ring", wire="virtual").verdict is None
 
 
+def test_a_straggler_is_late_on_its_own_clock():
+    straggler = rl.faults.delay(rank=1, round=2, seconds=5)
+    run = rl.run("ring", wire="virtual", network=rl.Network(Fraction(1)), wraps=[straggler])
+    assert run.seconds == 6 + 5, "virtual seconds: nobody slept"
+    assert run.verdict is None
+
+
+def test_a_crash_strikes_a_virtual_rank_in_its_round():
+    with pytest.raises(verdicts.RankKilled, match=r"rank 2 was killed by signal 9 .* in round 3 of 6"):
+        rl.run("ring", wire="virtual", wraps=[rl.faults.crash(rank=2, round=3)])
+
+
+def test_frames_are_lost_on_real_wires_only():
+    with pytest.raises(verdicts.RankException, match="on real wires only"):
+        rl.run("ring", wire="virtual", wraps=[rl.faults.drop(rank=2, round=3)])
+
+
 # ---- programs ----------------------------------------------------------------------------------------------
 
 
@@ -624,8 +642,18 @@ def test_a_long_run_in_the_kernel_shows_how_far_it_is(monkeypatch):
     assert [count for _, count in seen] == sorted(count for _, count in seen)
 
 
+def test_the_bench_counts_and_checks(capsys, tmp_path):
+    rows = bench_virtual.measure(ranks=(1, 4, 8), turns=2)
+    assert [(row.ranks, row.messages, row.right) for row in rows] == [(1, 0, True), (4, 24, True), (8, 112, True)]
+    assert all(row.seconds > 0 for row in rows)
+    file = tmp_path / "rows.json"
+    assert main(["bench", "virtual", "--ranks", "4", "--algorithm", "tree", "--turns", "1", "--json", str(file)]) == 0
+    assert "tree_allreduce on the virtual wire" in capsys.readouterr().out
+    assert json.loads(file.read_text())[0]["messages"] == 6
+
+
 @pytest.mark.slow
-def test_256_ranks_take_no_longer_than_a_glance():
-    begin = time.process_time()
-    rl.run("ring", ranks=256, size=256, wire="virtual")
-    assert time.process_time() - begin < 6, "half a second on a quiet machine"
+def test_a_ring_of_a_thousand_ranks_ends_right():
+    (row,) = bench_virtual.measure(ranks=(1024,))
+    assert row.right
+    assert row.messages == 2 * 1024 * 1023

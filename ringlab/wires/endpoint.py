@@ -162,6 +162,10 @@ class Clock:
         self._endpoint, self._starts, self._wire = endpoint, starts, wire
         self.flush = wire.flush
 
+    def pause(self, seconds):
+        """Let this much time pass on the rank."""
+        time.sleep(seconds)
+
     def tamper(self, change):
         """Let `change(list of buffers)` have its way with the next frame that this rank sends."""
         self._wire.tamper = change

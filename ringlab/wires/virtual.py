@@ -89,18 +89,19 @@ class VirtualWire:
         self.ranks, self.network = ranks, network.check(ranks)
         self.now = [0] * ranks
         self._logs = [[] for _ in range(ranks)]
-        self._on_switch, self._on_progress, self._lines = on_switch, on_progress, lines
+        self.on_switch, self._on_progress, self._lines = on_switch, on_progress, lines
         self._links = [{} for _ in range(ranks)]  # per sender: receiver -> Link
         self._out, self._in = {}, {}  # ports by the network's names for them
         self._agenda, self._times = {}, []  # time -> in-ports that are due; heap of these times
         self._asked = [NOBODY] * ranks  # whose message each rank waits for
-        self._offers = [None] * ranks  # (peer, receipt) of a send in which each rank waits
+        self._offers: list = [None] * ranks  # (peer, receipt) of a send in which each rank waits
         self._lines_at = [0] * ranks  # where each rank waits, or waited last
         self._runnable = deque()
         self._done, self._failed = set(), []
         self._over = False
         self._count = 0
         self._plain, self._costs = network.plain, {}
+        self._pairs = None
 
     @property
     def events(self):
@@ -152,78 +153,93 @@ class VirtualWire:
     # ---- what a rank calls ---------------------------------------------------------------------------------
 
     def pair(self, rank):
-        """`(send, recv)` of a rank. The few lines that every message passes are written out here, for speed."""
-        now, log, links, asked = self.now, self._logs[rank], self._links[rank], self._asked
-        agenda, times, lines_at = self._agenda, self._times, self._lines_at
+        """`(send, recv)` of a rank."""
+        if self._pairs is None:
+            self._pairs = self._make_pairs()
+        return self._pairs(rank)
+
+    def _make_pairs(self):
+        """The function behind `pair`.
+
+        The few lines that every message passes are written out here, and what all ranks share stands in the outer
+        function: with a thousand ranks, speed is a matter of how much memory each message touches.
+        """
+        now, asked, agenda, times, lines_at = self.now, self._asked, self._agenda, self._times, self._lines_at
         eager, plain, ours, other = self.network.eager, self._plain, self._lines == "ours", self._lines is True
-        sources = {}  # sender -> Link to this rank
         seen = {}  # instruction -> (code, line): looking a line up is slow
+        find, logs, links_of = self._link, self._logs, self._links
+        compete, wait, invite, send_waiting = self._compete, self._wait, self._invite, self._send_waiting
 
-        def send(x, dst):
-            link = links.get(dst) or self._link(rank, dst)
-            line = 0
-            if ours:
-                frame = _getframe(1)
-                known = seen.get(frame.f_lasti)
-                line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
-            elif other:
-                line = source.calling_line()
-            if x.__class__ is ndarray:
-                nbytes, payload = x.nbytes, x.copy()
-            else:
-                nbytes, payload = numbers_in(x), _copied(x)
-            if eager is not None and nbytes > eager:
-                return self._send_waiting(link, nbytes, payload, line)
-            time = now[rank]
-            log.extend((SEND, dst, line, nbytes, time, time))
-            if dst == rank:
-                link.arrived.append((time, payload, nbytes))
-                return
-            out = link.out
-            out.queue.append((link, time, nbytes, payload, len(log) - 2, None))
-            if len(out.queue) > 1:
-                return
-            if not plain:
-                return self._compete(out)
-            gate = link.gate  # from here on as in _compete and _schedule
-            if time < out.free:
-                time = out.free
-            heappush(gate.wanted, (time, rank, out))
-            if time < gate.free:
-                time = gate.free
-            if gate.due is None or time < gate.due:
-                gate.due = time
-                if time in agenda:
-                    agenda[time].append(gate)
+        def pair(rank):
+            log, links, sources = logs[rank], links_of[rank], {}  # sources: sender -> Link to this rank
+
+            def send(x, dst):
+                link = links.get(dst) or find(rank, dst)
+                line = 0
+                if ours:
+                    frame = _getframe(1)
+                    known = seen.get(frame.f_lasti)
+                    line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+                elif other:
+                    line = source.calling_line()
+                if x.__class__ is ndarray:
+                    nbytes, payload = x.nbytes, x.copy()
                 else:
-                    agenda[time] = [gate]
-                    heappush(times, time)
+                    nbytes, payload = numbers_in(x), _copied(x)
+                if eager is not None and nbytes > eager:
+                    return send_waiting(link, nbytes, payload, line)
+                time = now[rank]
+                log.extend((SEND, dst, line, nbytes, time, time))
+                if dst == rank:
+                    link.arrived.append((time, payload, nbytes))
+                    return
+                out = link.out
+                out.queue.append((link, time, nbytes, payload, len(log) - 2, None))
+                if len(out.queue) > 1:
+                    return
+                if not plain:
+                    return compete(out)
+                gate = link.gate  # from here on as in _compete and _schedule
+                if time < out.free:
+                    time = out.free
+                heappush(gate.wanted, (time, rank, out))
+                if time < gate.free:
+                    time = gate.free
+                if gate.due is None or time < gate.due:
+                    gate.due = time
+                    if time in agenda:
+                        agenda[time].append(gate)
+                    else:
+                        agenda[time] = [gate]
+                        heappush(times, time)
 
-        def recv(src):
-            link = sources.get(src)
-            if link is None:
-                link = sources[src] = self._link(src, rank)
-            line = 0
-            if ours:
-                frame = _getframe(1)
-                known = seen.get(frame.f_lasti)
-                line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
-            elif other:
-                line = source.calling_line()
-            since, arrived = now[rank], link.arrived
-            if not arrived:
-                asked[rank], lines_at[rank] = src, line
-                if eager is not None:
-                    self._invite(link)
-                self._wait(rank)
-            end, payload, nbytes = arrived.popleft()
-            if end < since:
-                end = since
-            now[rank] = end
-            log.extend((RECV, src, line, nbytes, since, end))
-            return payload
+            def recv(src):
+                link = sources.get(src)
+                if link is None:
+                    link = sources[src] = find(src, rank)
+                line = 0
+                if ours:
+                    frame = _getframe(1)
+                    known = seen.get(frame.f_lasti)
+                    line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+                elif other:
+                    line = source.calling_line()
+                since, arrived = now[rank], link.arrived
+                if not arrived:
+                    asked[rank], lines_at[rank] = src, line
+                    if eager is not None:
+                        invite(link)
+                    wait(rank)
+                end, payload, nbytes = arrived.popleft()
+                if end < since:
+                    end = since
+                now[rank] = end
+                log.extend((RECV, src, line, nbytes, since, end))
+                return payload
 
-        return send, recv
+            return send, recv
+
+        return pair
 
     def sendrecv(self, rank, x, dst, src, recv):
         """Send to `dst` and receive from `src` with the rank's own `recv`: neither waits for the other."""
@@ -410,8 +426,8 @@ class VirtualWire:
         return self._give_floor(self._runnable.popleft())
 
     def _give_floor(self, rank):
-        if self._on_switch is not None:
-            self._on_switch(rank)
+        if self.on_switch is not None:
+            self.on_switch(rank)
         return self._tasks[rank]
 
     def _wait(self, rank):
