@@ -168,7 +168,8 @@ def page_of(browser, server, **options):
 
     context.route("**/*", judge)
     page = context.new_page()
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(60_000)
+    page.set_default_navigation_timeout(120_000)
     page.errors = []
     page.on("pageerror", lambda error: page.errors.append(str(error)))
     try:
