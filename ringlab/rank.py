@@ -312,6 +312,7 @@ def _play_judge(rank, call, wire, block):
 
     def note(round):
         block.state[EVENTS] = round  # nothing else is recorded: so a death or a stall can be placed
+        block.state[MOVED] += 1
 
     def play():
         sys.stdout = sys.stderr = io.StringIO()

@@ -215,7 +215,7 @@ def test_a_puzzle_with_par():
     par = {"rounds": 6, "bytes": 1.75}
     assert rl.check("halving", ranks=8, at_most=par)
     assert "it takes 14 rounds; allowed are 6 rounds" in repr(rl.check("ring", ranks=8, at_most=par))
-    assert "(3 S out, 3 S in); allowed are 1.75 S each way" in repr(rl.check("doubling", ranks=8, at_most=par))
+    assert "(3 S out, 3 S in); the bound is 1.75 S each way" in repr(rl.check("doubling", ranks=8, at_most=par))
     assert rl.check("ring", ranks=4, at_most={"messages": 6})
     assert not rl.check("ring", ranks=4, at_most={"messages": 5})
 
@@ -223,6 +223,12 @@ def test_a_puzzle_with_par():
 def test_the_halves_have_half_the_bound():
     assert rl.check(rl.reduce_scatter, what="reduce_scatter", ranks=FEW).grades[4].bound == 0.75
     assert not rl.check(rl.ring_allreduce, what="reduce_scatter", ranks=FEW).grades[4].best
+    assert rl.check(rl.reduce_scatter, what="reduce_scatter", at_most="ring", ranks=FEW)
+    assert not rl.check(rl.ring_allreduce, what="reduce_scatter", at_most="ring", ranks=FEW)
+
+
+def test_a_lambda_has_no_name_to_be_called_by():
+    assert "v = rl.check(...)" in repr(rl.check(lambda chunks, rank, send, recv: chunks[0], ranks=4))
 
 
 # ---- lending ---------------------------------------------------------------------------------------------------------

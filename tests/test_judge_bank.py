@@ -138,7 +138,9 @@ def test_numbers_alone_tell_wrong_ones_on_every_wire(wire, verdict):
             continue  # who should own what is known from the marks only
         found = data.judge(function, seen_at(function, 4), what, wire=wire)
         assert found is not None, function
-        assert found.verdict == verdict, (function, found)
+        # numbers of the wrong chunk may not even fit: chunks are of unequal length
+        unfit = found.verdict == "EXCEPTION" and "broadcast" in found.text
+        assert found.verdict == verdict or (unfit and verdict == "WRONG_RESULT"), (function, found)
 
 
 SOME = {"receives_first", "star_that_forgets_one", "chunk_of_the_last", "helps_itself_badly"}  # each ends its ranks

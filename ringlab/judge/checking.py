@@ -136,15 +136,16 @@ class Check:
         for ranks in self.sizes if self.at_most is not None else ():
             model = None
             if isinstance(self.at_most, str):
-                model = grades.grade(Seen(observe(resolve(self.at_most), ranks)), self.what)
-            self.findings[ranks] = grades.over(self.grades[ranks], self.at_most, model)
+                model = grades.grade(Seen(observe(resolve(self.at_most), ranks)))
+            self.findings[ranks] = grades.over(self.grades[ranks], self.at_most, self.what, model)
 
 
 def observe_on_a_rank(shipped, ranks, timeout):
     """The Seen of a function at `ranks` ranks, or the Finding when its process did not come back."""
     command = {"do": "judge", "function": shipped, "ranks": ranks}
     try:
-        replies, _ = Supervisor(shared_world(1), 1, timeout, _Rounds(), quiet=True).call([command])
+        judge = Supervisor(shared_world(1), 1, timeout, _Rounds(), quiet=True, virtual=ranks)
+        replies, _ = judge.call([command])
     except (RankKilled, RankExited) as error:
         family = "killed" if isinstance(error, RankKilled) else "exited"
         return _lost(error, family, error.lines[0])
@@ -166,6 +167,7 @@ class _Rounds(Story):
 
     def __init__(self):
         super().__init__(None)
+        self.name = "judging"  # what a bar says when it takes long
 
     def round(self, rank, events):
         """The round that the record holds."""

@@ -117,9 +117,12 @@ def check_at_most(at_most):
     )
 
 
-def over(graded, at_most, model=None):
-    """The Finding of a grade above `at_most`, or None. model: the Grade of the algorithm that `at_most` names."""
-    limits = dict(at_most) if isinstance(at_most, dict) else {"bytes": model.peak}
+def over(graded, at_most, what="allreduce", model=None):
+    """The Finding of a grade above `at_most`, or None.
+
+    model: the Grade of the all-reduce that `at_most` names; half its bytes are allowed for half of an all-reduce.
+    """
+    limits = dict(at_most) if isinstance(at_most, dict) else {"bytes": model.peak * HALVES[what] / 2}
     measured = {"bytes": graded.peak, "rounds": graded.rounds, "messages": max(graded.messages)}
     broken = [name for name in LIMITS if name in limits and measured[name] > limits[name]]
     if not broken:
@@ -135,7 +138,7 @@ def over(graded, at_most, model=None):
         "rounds": lambda limit: plural(limit, "round"),
         "messages": lambda limit: plural(limit, "message"),
     }
-    bound = "the bound is" if not isinstance(at_most, dict) and model.peak == graded.bound else "allowed are"
+    bound = "the bound is" if broken == ["bytes"] and limits["bytes"] == graded.bound else "allowed are"
     allowance = listed(allowed[name](limits[name]) for name in broken)
     text = f"{listed(words[name] for name in broken)}; {bound} {allowance}"
     return Finding("OVER_BOUND", "over", text, rank=rank, where=f"Count what rank {rank} sends and receives.")

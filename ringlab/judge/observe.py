@@ -103,6 +103,8 @@ def observe(function, ranks, note=None, on_switch=None):
     for watcher, mine in zip(watchers, loans, strict=True):
         watcher.look(everywhere=True)
         mine.look(watcher.changes[-1])
+        if note:  # with many ranks even this takes a while
+            note(int(wire.now[watcher.rank]))
     parts = [_parts(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
     words = [_in_words(value, watcher) for value, watcher in zip(returned, watchers, strict=True)]
     for value in returned:

@@ -67,7 +67,8 @@ def _lines(judged, ranks, finding, milestones):
         lines += [f"  {line}" for line in own_lines(judged.function, finding)]
     if all(reached == of for reached, of in milestones[:2]):
         done = ""  # nothing is missing there
-    lines += [_which(judged), done, f"hints: v = rl.check({judged.name}), then v.hint; ask again for more"]
+    name = judged.name if judged.name.isidentifier() else "..."  # a lambda has none
+    lines += [_which(judged), done, f"hints: v = rl.check({name}), then v.hint; ask again for more"]
     return [line for line in lines if line]
 
 
