@@ -55,8 +55,8 @@ class Waits(NamedTuple):
 class Computes(NamedTuple):
     """A real backward: numpy walks a network with these `layers` on `images` handwritten digits, in float32."""
 
-    layers: tuple = (64, 384, 384, 384, 384, 10)
-    images: int = 192
+    layers: tuple = (64, 512, 512, 512, 512, 10)
+    images: int = 256
 
     @property
     def label(self):

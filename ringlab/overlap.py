@@ -297,7 +297,8 @@ class Comparison(list):
         for one in self:
             times = (one.backward(one.slowest), one.exposed(), one.seconds, one.least)
             lines.append(f"{one.by:<14} " + " ".join(f"{1e3 * t:>9.1f}" for t in times))
-        return "\n".join([*lines, self.gain_in_words()])
+        both = {"afterwards", "thread"} <= {one.by for one in self}
+        return "\n".join([*lines, *([self.gain_in_words()] if both else [])])
 
     @property
     def gain(self):
@@ -314,6 +315,8 @@ class Comparison(list):
 
 def compare(plan, ranks=4, device=None, ways=("afterwards", "same thread", "thread"), repeats=3, **options):
     """A `Comparison`: the fastest of `repeats` steps for each of the `ways`, taken in turn; options as for `step`."""
+    if isinstance(repeats, bool) or not hasattr(repeats, "__index__") or repeats < 1:
+        raise BadInput(f"repeats={repeats!r}: give a whole number, 1 or more")
     found = {}
     for _ in range(repeats):
         for way in ways:

@@ -38,6 +38,8 @@ CHIPS = {
 # DP -> tokens per second and GPU: Ultra-Scale Playbook, sweep over data parallelism
 PLAYBOOK = {8: 40149.94, 16: 37609.69, 32: 35367.61, 64: 31112.23, 128: 26446.44, 256: 15700.38}
 # 128 servers with 4 GPUs, 25 Gbit/s: share of linear scaling (Horovod, docs/benchmarks.rst)
+# milliseconds of a step, 4 million parameters: on one T4, and when two share the work (a blog)
+TWO_T4 = (22.03, 26.36)
 HOROVOD = {"Inception V3": 0.90, "ResNet-101": 0.90, "VGG-16": 0.68}
 
 

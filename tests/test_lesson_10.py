@@ -34,6 +34,13 @@ def test_gpt2_small_has_13_buckets_and_not_19():
     assert plan[-1].names[-1] == "wte.weight"
 
 
+def test_forty_collectives_for_a_gigabyte_depend_on_which_gigabyte():
+    assert 1e9 / 25e6 == 40
+    assert math.ceil(2**30 / (25 * MIB)) == 41
+    assert math.ceil(1e9 / (25 * MIB)) == 39
+    assert len(rl.buckets.plan([256] * (10**9 // 1024))) == 40  # arrays so small that no bucket overshoots by much
+
+
 def test_the_slider_shows_that_every_size_leaves_something():
     figure = rl.buckets.drag("gpt2-small", 0.1, 8, 5e-5, 1 / 12.5e9)
     lines = repr(figure).split("\n")

@@ -218,6 +218,21 @@ def test_a_comparison_says_what_the_thread_hid():
     assert lines[4].startswith("the thread hid ")
 
 
+def test_a_thread_saves_no_processor_time_where_numpy_computes():
+    buckets = plan(SMALL.shapes, cap=8000, first=2000)
+    threaded, afterwards = (overlap.step(buckets, by=by, device=SMALL) for by in ("thread", "afterwards"))
+    assert threaded.cpu > 0.5 * afterwards.cpu
+    for step in (threaded, afterwards):
+        assert 0 < step.least <= 1.1 * step.seconds, "cores cannot do more than they can"
+
+
+def test_a_comparison_of_other_ways_says_no_more_than_it_knows():
+    compared = overlap.compare(FOUR, 2, overlap.Waits(0.01), ways=("same thread", "thread"), repeats=1)
+    assert len(compared.table().split("\n")) == 3
+    with pytest.raises(BadInput, match="repeats=0"):
+        overlap.compare(FOUR, repeats=0)
+
+
 # -- large plans, views, nonsense ------------------------------------------------------------------------------
 
 

@@ -195,4 +195,6 @@ def test_a_pipeline_idles_less_with_more_pieces():
 def test_every_number_has_its_source():
     assert set(PLAYBOOK) == {8, 16, 32, 64, 128, 256}
     assert all(chip.source for chip in CHIPS.values())
+    one, two = scaling.TWO_T4
+    assert two > one and round(100 * one / (2 * two), 1) == 41.8
     assert scaling.HOROVOD == {"Inception V3": 0.90, "ResNet-101": 0.90, "VGG-16": 0.68}
