@@ -23,7 +23,8 @@ from .verdicts import NoResource
 LINE = 64  # bytes; a count that others watch has a cache line of its own
 PAGE = mmap.PAGESIZE
 ELSEWHERE = 4 * 2**30  # addresses where the system does not tell how much shared memory there is
-POPULATE_READ, POPULATE_WRITE = 22, 23  # madvise, Linux 5.14 and later
+HUGE = 2**21  # bytes of a huge page
+POPULATE_READ, POPULATE_WRITE, COLLAPSE = 22, 23, 25  # for madvise, from Linux 5.14 and 6.1 on
 
 
 def up(nbytes, step):
@@ -39,21 +40,24 @@ class Arena:
 
     def __init__(self, ranks, name=None):
         self.ranks = ranks
-        self.head = up(ranks * ranks * LINE, PAGE)
+        self.head = HUGE
+        counted = up(ranks * ranks * LINE, PAGE)
         self._memory = _create(self.head) if name is None else shared_memory.SharedMemory(name)
         self._linked = name is None
         self.name, self.buffer = self._memory.name, self._memory.buf
+        self._ready = 0  # bytes at the beginning of each region that are reserved
         self.divide(ranks)
         self._base = np.frombuffer(self.buffer, np.uint8, 1).__array_interface__["data"][0]
         self._read_only = self.buffer.toreadonly()
         self.counts = self.buffer[: ranks * ranks * LINE].cast("q")  # see `count`
         if name is None:
-            self.reserve(0, self.head)
+            self.reserve(0, counted)
 
     def divide(self, ranks):
         """Divide the memory among the first `ranks` ranks; whether that changed anything."""
         before = getattr(self, "region", None)
-        self.region = (self._memory.size - self.head) // ranks // PAGE * PAGE
+        size = (self._memory.size - self.head) // ranks
+        self.region = size // (HUGE if size >= 64 * HUGE else PAGE) * (HUGE if size >= 64 * HUGE else PAGE)
         return self.region != before
 
     def start(self, rank):
@@ -91,12 +95,20 @@ class Arena:
         except OSError:
             raise no_room(nbytes) from None
 
+    def join_pages(self, offset, nbytes):
+        """Make huge pages of a range that is reserved, where the system can: they are a tenth quicker to go through."""
+        first, last = up(offset, HUGE), (offset + nbytes) // HUGE * HUGE
+        if first < last:
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                self._memory._mmap.madvise(COLLAPSE, first, last - first)
+
     def held(self):
         """Bytes of pages that are taken."""
         return os.fstat(self._memory._fd).st_blocks * 512
 
     def give_back(self):
         """Give back all pages of all regions; only between calls."""
+        self._ready = 0
         with contextlib.suppress(AttributeError, OSError):  # not on this system: they stay until the world closes
             self._memory._mmap.madvise(mmap.MADV_REMOVE, self.head, self._memory.size - self.head)
 
@@ -109,15 +121,17 @@ class Arena:
             self.give_back()
         if nbytes > self.region:
             raise no_room(nbytes * ranks)
-        try:
-            self._reserve_all(ranks, nbytes)
-        except NoResource:
-            self.give_back()
+        if nbytes > self._ready:
             try:
                 self._reserve_all(ranks, nbytes)
             except NoResource:
                 self.give_back()
-                raise no_room(nbytes * ranks) from None
+                try:
+                    self._reserve_all(ranks, nbytes)
+                except NoResource:
+                    self.give_back()
+                    raise no_room(nbytes * ranks) from None
+            self._ready = nbytes
 
     def lay_out(self, buffers):
         """Copy flat buffers to the beginning of their ranks' regions; per rank what it must be told to find its own."""
@@ -135,6 +149,8 @@ class Arena:
     def _reserve_all(self, ranks, nbytes):
         for rank in range(ranks):
             self.reserve(self.start(rank), nbytes)
+        for rank in range(ranks):
+            self.join_pages(self.start(rank), nbytes)
 
     def touch(self, offset, nbytes, write=False):
         """Map a range into this process now, so that no page fault falls into a measured time."""
@@ -216,9 +232,11 @@ class Heap:
         if offset + size > self._last:
             raise no_room(size)
         if offset + size > self._reserved:
-            self._arena.reserve(self._reserved, up(offset + size, PAGE) - self._reserved)
-            self._arena.touch(self._reserved, up(offset + size, PAGE) - self._reserved, write=True)
-            self._reserved = up(offset + size, PAGE)
+            more = up(offset + size, PAGE) - self._reserved
+            self._arena.reserve(self._reserved, more)
+            self._arena.join_pages(self._reserved, more)
+            self._arena.touch(self._reserved, more, write=True)
+            self._reserved += more
         if offset > self._end:
             self._holes[self._end] = offset - self._end
         self._end = offset + size

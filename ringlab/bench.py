@@ -1,8 +1,9 @@
 """`ringlab bench`: our all-reduce beside MPI and Gloo, side by side in one run.
 
 Everything that is measured takes turns, a measurement each, so that a machine that is slower for a while is slower for
-all. Same data, same dtype, same check of the results, all in place; times are medians over the turns, of the slowest
-rank. How ours compares is said as a ratio, which a busy machine changes less than a time.
+all. Same data, same dtype, same check of the results, all in place; a core for every process when there are enough, and
+else what suits each best: cores dealt out to ours and to Open MPI's, MPICH and Gloo left to the system. Times are
+medians over the turns, of the slowest rank. How ours compares is said as a ratio, which a busy machine changes less.
 """
 
 import argparse

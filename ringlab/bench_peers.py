@@ -147,7 +147,7 @@ class PeerJob:
         env |= _library_of(self.name)
         options = ["-n", str(self.ranks)]
         if self.name == "openmpi":
-            options += ["--oversubscribe", "--bind-to", "none"]  # each rank takes a core itself, as ours do
+            options += ["--oversubscribe", "--bind-to", "none"]  # ranks take a core themselves, as ours do
             env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return [([launcher(self.name), *options, *program, "mpi", self._folder, str(self.ranks)], env)]
 

@@ -39,15 +39,16 @@ def most_repeats(ranks):
     return int(33 / math.log10(max(ranks, 2)))
 
 
-def take_a_core(rank, ranks):
-    """Keep this process on a core of its own, when there are as many as ranks; the cores it had, or None.
+def take_a_core(rank, ranks, share=False):
+    """Keep this process to a core of its own when there are enough, else (`share`) to one dealt out in turn.
 
-    Two ranks that share a core while another one idles would be timed by the system's scheduler.
+    Ranks that crowd on one core while another idles would time the system's scheduler and not the all-reduce. Gives
+    back the cores it had, or None.
     """
     with contextlib.suppress(AttributeError, OSError):  # not on this system
         cores = sorted(os.sched_getaffinity(0))
-        if ranks <= len(cores):
-            os.sched_setaffinity(0, {cores[rank]})
+        if share or ranks <= len(cores):
+            os.sched_setaffinity(0, {cores[rank % len(cores)]})
             return cores
     return None
 

@@ -50,6 +50,7 @@ def main(rank, ranks, record_name, control, life, death, links, shared=None):
     if shared is not None:  # the name of the memory that all ranks see, this one's doorbell, those of the others
         _, door, bells = shared
         wires["lending"] = ShmWire(rank, door.fileno(), {peer: bell.fileno() for peer, bell in bells.items()}, arena)
+    _keep_to_a_core(rank, ranks)
     clean, modules = hygiene.state(), hygiene.Modules()
     modules.look()
     import cloudpickle  # noqa: F401  (now, so that no call pays for it)
@@ -114,6 +115,14 @@ def _limit_memory():
                 mapped = int(file.read().split()[0]) * resource.getpagesize()
             limit = mapped + free if hard == resource.RLIM_INFINITY else min(mapped + free, hard)
             resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _keep_to_a_core(rank, ranks):
+    """Where ranks fill all cores, deal the cores out: the system tends to put those that wait for each other on one."""
+    with contextlib.suppress(AttributeError, OSError):  # not on this system
+        cores = sorted(os.sched_getaffinity(0))
+        if ranks >= len(cores):
+            os.sched_setaffinity(0, {cores[(rank + os.getppid()) % len(cores)]})
 
 
 class _Printer(io.TextIOBase):
