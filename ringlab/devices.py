@@ -55,7 +55,7 @@ class Waits(NamedTuple):
 class Computes(NamedTuple):
     """A real backward: numpy walks a network with these `layers` on `images` handwritten digits, in float32."""
 
-    layers: tuple = (64, 512, 512, 512, 512, 10)
+    layers: tuple = (64, 1024, 1024, 1024, 10)
     images: int = 256
 
     @property
