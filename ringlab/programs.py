@@ -35,12 +35,11 @@ class Returned(list):
 def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None, progress=True):
     """Run `program(comm, *args)` on every rank; the list of what each returned, in rank order.
 
-    comm: `ringlab.comm.Comm`, with rank, size, send, recv, allreduce, barrier. A program may return None, numbers,
-    text, bytes, arrays, and lists, tuples, dicts of these. timeout: longest time in seconds that a rank which others
-    wait for may show no event. network, eager: a network, emulated on real wires, and above how many bytes a send
-    waits for its receiver, as for `rl.run`. progress: show a bar when it takes long.
-
-    Raises a `ringlab.verdicts.RinglabError` when a rank fails.
+    comm: `ringlab.comm.Comm`, with rank, size, send, recv, allreduce, barrier, empty. A program may return None,
+    numbers, text, bytes, arrays, and lists, tuples, dicts of these. timeout: longest time in seconds that a rank
+    which others wait for may show no event. network, eager: a network, emulated on real wires, and above how many
+    bytes a send waits for its receiver, as for `rl.run`. progress: show a bar when it takes long. Raises a
+    `ringlab.verdicts.RinglabError` when a rank fails.
     """
     if not callable(program):
         raise BadInput(f"program is a {type(program).__name__}, not a function", "give f(comm)")

@@ -29,7 +29,12 @@ def figure(rows):
                 go.Scatter(
                     x=[row.nbytes for row in points],
                     y=[row.seconds for row in points],
-                    error_y={"array": [row.spread / 2 for row in points], "thickness": 1, "width": 2},
+                    error_y={
+                        "array": [row.spread / 2 for row in points],
+                        "arrayminus": [min(row.spread / 2, row.seconds / 2) for row in points],
+                        "thickness": 1,
+                        "width": 2,
+                    },
                     text=[f"{name}: {size_text(row.nbytes)} in {time_text(row.seconds)}" for row in points],
                     hoverinfo="text",
                     mode="lines+markers",
@@ -42,7 +47,8 @@ def figure(rows):
                 col=column,
             )
             seen.add(name)
-    made.update_xaxes(type="log", title="bytes per rank")
+    sizes = sorted({row.nbytes for row in rows})
+    made.update_xaxes(type="log", title="a rank's buffer", tickvals=sizes, ticktext=[size_text(n) for n in sizes])
     made.update_yaxes(type="log")
     made.update_yaxes(title="seconds, slowest rank", col=1)
     made.update_layout(title="All-reduce, float32, in place", template="plotly_white", height=480)
