@@ -107,6 +107,21 @@ def test_what_nobody_refers_to_any_more_is_used_again(world):
     assert max(world.launch(program)) < 4
 
 
+@pytest.mark.parametrize(("algorithm", "options"), [("star", {"eager": 0}), ("ring", {"network": rl.Network(1e-4, 0)})])
+def test_nothing_is_lent_while_messages_are_delayed_or_acknowledged(world, algorithm, options):
+    def program(comm, algorithm):
+        x = np.empty(30_000)
+        wrong = 0
+        for k in range(10):
+            x[:] = comm.rank + k
+            comm.allreduce(x, out=x, algorithm=algorithm)
+            wrong += int((x != 6 + 4 * k).sum())
+            x[:] = -1
+        return wrong, comm._endpoint.can_lend
+
+    assert world.launch(program, args=(algorithm,), **options) == [(0, False)] * 4
+
+
 def test_results_are_private(world):
     with rl.World(2, "shm") as other:
         run = other.run("ring", [np.arange(100_000.0)] * 2)

@@ -47,7 +47,7 @@ class Endpoint:
         self.line = 0  # source line to be noted, when it is the same for a while
         self.tag = 0  # fingerprint of the collective that is running, carried by each of its messages
         self.events = self.sends = 0
-        self.can_lend = wire.can_lend
+        self.can_lend = wire.can_lend and self._exchange is None  # an exchange keeps messages, and loans do not keep
         wire.on_progress = self._progress
 
     def send(self, x, dst):
@@ -118,7 +118,7 @@ class Endpoint:
 
     def lend(self, allowed, arrays=()):
         """Whether the sends that follow may lend, on a wire that can; `arrays` are those they will mostly be of."""
-        self._wire.lend(allowed, arrays)
+        self._wire.lend(allowed and self.can_lend, arrays)
 
     def settle(self):
         """Return when all that was lent has been read, so that it may change again."""
