@@ -52,7 +52,7 @@ def reduced(inputs, op):
     layout=st.sampled_from(sorted(LAYOUTS)),
     op=st.sampled_from(["sum", "max", "min"]),
     algorithm=st.sampled_from(sorted(rl.ALGORITHMS)),
-    wire=st.sampled_from(["pipe", "virtual"]),
+    wire=st.sampled_from(["pipe", "shm", "virtual"]),
 )
 def test_integers_are_exact(seed, ranks, shape, dtype, layout, op, algorithm, wire):
     inputs = made(seed, ranks, shape, dtype, layout)
@@ -75,7 +75,7 @@ def test_integers_are_exact(seed, ranks, shape, dtype, layout, op, algorithm, wi
     dtype=st.sampled_from(FLOATS),
     layout=st.sampled_from(sorted(LAYOUTS)),
     op=st.sampled_from(["sum", "mean"]),
-    wire=st.sampled_from(["pipe", "virtual"]),
+    wire=st.sampled_from(["pipe", "shm", "virtual"]),
 )
 def test_floats_stay_within_the_bound_and_replicas_agree_bit_by_bit(seed, ranks, shape, dtype, layout, op, wire):
     inputs = made(seed, ranks, shape, dtype, layout)
