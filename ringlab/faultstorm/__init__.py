@@ -1,5 +1,7 @@
 """`ringlab faultstorm`: throw faults at the lab, and check that each ends in one right verdict and nothing is left.
 
+Its files:
+
     plan.py      which faults, where and when; a seed decides
     worker.py    plays them, in a process of its own, and writes a history
     watch.py     the watchdog outside: what hangs, and what is left behind

@@ -106,5 +106,5 @@ def _processes(marker):
 
 
 def _segments(pid):
-    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else ()
+    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else ()  # nosec B108
     return sorted(name for name in names if name.startswith(f"ringlab_{pid}_"))
