@@ -107,9 +107,8 @@ class ShmWire:
     def lend(self, allowed, arrays=()):
         """Whether the calls of `send` that follow may lend; `arrays` are those they will mostly be of."""
         self._lending = allowed
-        if (
-            allowed and arrays is not self._known_of
-        ):  # what is found out about an array is kept while they stay the same
+        if allowed and arrays is not self._known_of:
+            # id of an array -> the array, its header, its place: found out once, while the arrays stay the same
             self._known, self._known_of = {id(array): [array, None, None] for array in arrays}, arrays
 
     def send(self, value, dst, tag=0):
