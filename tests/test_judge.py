@@ -293,7 +293,7 @@ def test_a_run_that_went_wrong_with_numbers_comes_along():
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5, 8])
 def test_every_rank_and_element_has_a_number_of_its_own(ranks):
-    made = list(data.cases(ranks))
+    made = data.cases(ranks)
     sizes = [case.elements for case in made]
     assert 1 in sizes
     assert 100_000 in sizes
@@ -306,7 +306,7 @@ def test_every_rank_and_element_has_a_number_of_its_own(ranks):
 
 def judged_numbers(change, what="allreduce"):
     """The Finding for three ranks whose results are right but for `change(outputs)`."""
-    case = list(data.cases(3))[-2]
+    case = data.cases(3)[-2]
     total, _ = data.reference(case, what)
     outputs = [total.copy() for _ in range(3)]
     change(outputs, case.buffers)

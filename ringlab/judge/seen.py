@@ -157,6 +157,12 @@ class Seen:
                     added += 1 if one else len(now) - len(mine)
         return added, copied
 
+    @property
+    def probe(self):
+        """This observation in the form of `probe.run_probe`."""
+        more = {"chunks": self.ranks, "starts": self.starts, "rounds": self.rounds, "unread": list(self.unread)}
+        return {**self.data, **more}
+
     def trace(self, about, until=None, failure=None):
         """The Trace of this run, for the player: up to and with round `until`, marked with `failure`.
 
@@ -178,6 +184,6 @@ class Seen:
             for rank in range(self.ranks)
         ]
         rounds = self.rounds if until is None else min(self.rounds, until + 1)
-        probe = {**self.data, "chunks": self.ranks, "starts": self.starts, "rounds": rounds}
+        probe = {**self.probe, "rounds": rounds}
         values = [[10.0**rank] * self.ranks for rank in range(self.ranks)]
         return trace.build(probe, programs, values=values, failure=failure, **about)
