@@ -142,7 +142,7 @@ def test_the_earliest_of_several_exceptions_is_told():
     [
         ({"ranks": ()}, "ranks is empty"),
         ({"ranks": (0,)}, "out of range"),
-        ({"ranks": 4.5}, "iterable|whole"),
+        ({"ranks": 4.5}, "no whole number"),
         ({"what": "gossip"}, "what='gossip'"),
         ({"wire": "string"}, "wire='string'"),
         ({"at_most": "light"}, "at_most='light'"),
@@ -150,7 +150,7 @@ def test_the_earliest_of_several_exceptions_is_told():
     ],
 )
 def test_nonsense_is_refused_at_the_door(options, words):
-    with pytest.raises((BadInput, TypeError), match=words):
+    with pytest.raises(BadInput, match=words):
         rl.check(my_ring, **options)
 
 

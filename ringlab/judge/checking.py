@@ -50,7 +50,7 @@ def check(f, ranks=(1, 2, 3, 4, 5, 8), what="allreduce", at_most=None, wire="pip
 
 def _sizes(ranks):
     """The numbers of ranks in the order in which they are looked at."""
-    numbers = [ranks] if hasattr(ranks, "__index__") else list(ranks)
+    numbers = list(ranks) if hasattr(ranks, "__iter__") else [ranks]
     numbers = sorted({check_ranks(number) for number in numbers})
     if not numbers:
         raise BadInput("ranks is empty", "give at least one number of ranks, as in ranks=(1, 2, 3, 4, 5, 8)")
