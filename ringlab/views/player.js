@@ -575,7 +575,11 @@ function mountRing(host, data, options = {}) {
   const focusBox = html("select", { "aria-label": "Focus rank" }, ...ranks);
   focusBox.addEventListener("change", () => setFocus(+focusBox.value));
   panel.append(html("div", {}, html("span", {}, "focus"), focusBox));
-  const screen = () => (document.fullscreenElement ? document.exitFullscreen() : host.requestFullscreen());
+  function screen() {
+    if (document.fullscreenElement) return document.exitFullscreen();
+    openPanel(); // closes it
+    return host.requestFullscreen();
+  }
   panel.append(html("div", {}, button("Full screen", screen), button("Keys", openKeys)));
 
   // -- wiring ----------------------------------------------------------------------------------------------------------
@@ -590,14 +594,18 @@ function mountRing(host, data, options = {}) {
     listen(stage.root, "click", (event) => click(i, event));
   });
   listen(details, "toggle", () => details.open && fillTable());
-  listen(document, "fullscreenchange", fit);
+  listen(document, "fullscreenchange", fill);
+
+  // On a full screen the whole player grows until it meets an edge.
+  function fill() {
+    frame.style.zoom = "";
+    if (document.fullscreenElement !== host) return;
+    const zoom = Math.min(innerWidth / frame.offsetWidth, innerHeight / frame.offsetHeight);
+    frame.style.zoom = clamp(zoom, 1, 3);
+  }
 
   let width = 0;
   function fit() {
-    const whole = document.fullscreenElement === host;
-    frame.style.zoom = whole
-      ? clamp(Math.min(innerWidth / 900, innerHeight / (frame.offsetHeight + 24)), 1, 2.4)
-      : "";
     watchTheme();
     const room = Math.min(856, Math.floor(scenery.clientWidth));
     if (!room || room === width) return;
@@ -618,6 +626,7 @@ function mountRing(host, data, options = {}) {
   }
   function recolour() {
     frame.classList.toggle("dark", isDark());
+    host.style.colorScheme = isDark() ? "dark" : "light";
   }
   listen(matchMedia("(prefers-color-scheme: dark)"), "change", recolour);
 

@@ -116,7 +116,8 @@ function narrateDone(run, focus) {
   if (!run.moves.length) return "Done: nothing had to be sent.";
   const bytes = (moves) => moves.reduce((sum, m) => sum + m.nbytes, 0);
   const mine = bytes(run.moves.filter((m) => m.src === focus));
-  const share = run.buffer ? `, ${numberText(+(mine / run.buffer).toPrecision(3))} times its buffer` : "";
+  const times = run.buffer && numberText(+(mine / run.buffer).toPrecision(3));
+  const share = times === "1" ? ", as much as its buffer" : times ? `, ${times} times its buffer` : "";
   const total = `${plural(run.moves.length, "message")}, ${plural(bytes(run.moves), "byte")}`;
   return `Done: ${total}; rank ${focus} sent ${mine.toLocaleString("en")}${share}.${run.known ? outcome(run) : ""}`;
 }

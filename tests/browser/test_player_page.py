@@ -311,6 +311,19 @@ def test_as_it_happened_shows_who_is_behind_and_what_queues(show):
     assert shown.step() == 0
 
 
+def test_a_full_screen_is_filled(show):
+    shown = show(rl.show(traced()), size=(1280, 720))
+    shown.button("More").click()
+    shown.button("Full screen").click()
+    shown.page.wait_for_function("document.fullscreenElement?.matches('.ringlab-player')")
+    shown.page.wait_for_function(
+        "document.querySelector('.ringlab-player').shadowRoot.querySelector('.frame').style.zoom > 1.2"
+    )
+    box = shown[".frame"].bounding_box()
+    assert box["height"] <= 721
+    assert box["width"] > 1000
+
+
 def test_two_runs_share_one_clock(show):
     shown = show(rl.show(traced(), beside=traced(rl.pass_around_allreduce)))
     assert shown["figcaption"].all_inner_texts() == ["ring_allreduce", "pass_around_allreduce"]
