@@ -14,6 +14,11 @@ from .words import listed, plural
 
 HALVES = {"allreduce": 2, "mean": 2, "reduce_scatter": 1, "all_gather": 1}
 LIMITS = ("bytes", "rounds", "messages")
+MENDS = {
+    "bytes": "Cut the gradient: nobody needs to send or receive more than its share of every chunk.",
+    "rounds": "Fewer, larger messages: in each round let a rank talk to one that is twice as far away as before.",
+    "messages": "Put several chunks into one message: send a list of them.",
+}
 
 
 class Grade(NamedTuple):
@@ -141,4 +146,5 @@ def over(graded, at_most, what="allreduce", model=None):
     bound = "the bound is" if broken == ["bytes"] and limits["bytes"] == graded.bound else "allowed are"
     allowance = listed(allowed[name](limits[name]) for name in broken)
     text = f"{listed(words[name] for name in broken)}; {bound} {allowance}"
-    return Finding("OVER_BOUND", "over", text, rank=rank, where=f"Count what rank {rank} sends and receives.")
+    where = f"Count what rank {rank} sends and receives in each round."
+    return Finding("OVER_BOUND", "over", text, rank=rank, where=where, fill={"mend": MENDS[broken[0]]})

@@ -258,7 +258,7 @@ FAMILIES = {
     # -- right, but
     "over": (
         "The sum is right. What it costs is more than was allowed.",
-        "Cut the gradient: nobody needs to send or receive more than its share of every chunk.",
+        "{mend}",
     ),
 }
 
