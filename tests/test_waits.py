@@ -1,5 +1,6 @@
 """Deadlocks: found by the state, told in the same words for all sizes and on all wires, never where there is none."""
 
+import random
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -222,6 +223,54 @@ def test_a_program_ends_or_has_a_verdict_that_is_true(programs, eager):
             assert (wait.peer, wait.sending, wait.events) == (peer, what == "send", taken[wait.rank])
         starts, peers = zip(*told.cycle, strict=True)
         assert peers[0] in told.done or peers == (*starts[1:], starts[0])
+
+
+def plays(comm, programs):
+    for what, peer in programs[comm.rank]:
+        if what == "send":
+            comm.send(1.0, peer)
+        else:
+            comm.recv(peer)
+
+
+def any_program(seed):
+    """A random program for 3 or 4 ranks, which may not be able to end."""
+    draw = random.Random(seed)
+    ranks = draw.choice([3, 4])
+    return [
+        [
+            (draw.choice(["send", "recv"]), (rank + draw.randrange(1, ranks)) % ranks)
+            for _ in range(draw.randrange(1, 5))
+        ]
+        for rank in range(ranks)
+    ]
+
+
+def how_it_ends(programs, wire, eager):
+    try:
+        rl.launch(plays, len(programs), wire, args=(programs,), eager=eager)
+    except verdicts.Deadlock as error:
+        return error.lines, error.cycle, error.waits, error.done
+    return "well"
+
+
+def random_programs_end_alike(seeds):
+    ends = []
+    for seed in seeds:
+        programs, eager = any_program(seed), [None, 0][seed % 2]
+        virtual = how_it_ends(programs, "virtual", eager)
+        assert how_it_ends(programs, "pipe", eager) == virtual, (seed, programs)
+        ends.append(virtual != "well")
+    return sum(ends)
+
+
+def test_random_programs_end_alike_on_simulated_and_on_real_ranks():
+    assert random_programs_end_alike(range(6)) >= 3, "most of them hang"
+
+
+@pytest.mark.night
+def test_fifty_programs_that_hang_are_told_alike():
+    assert random_programs_end_alike(range(100, 180)) >= 50
 
 
 # ---- nothing where there is nothing ------------------------------------------------------------------------
