@@ -45,7 +45,7 @@ def test_the_marks_tell_what_a_mutant_does(name, function):
         judged(function, ranks)
 
 
-@pytest.mark.slow
+@pytest.mark.night
 @pytest.mark.parametrize(("name", "function"), MUTANTS, ids=[name for name, _ in MUTANTS])
 def test_the_marks_tell_it_at_every_number_of_ranks(name, function):
     for ranks in set(RANKS) - set(QUICK):
