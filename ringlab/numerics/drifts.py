@@ -26,7 +26,10 @@ SAVED = Path(__file__).parents[1] / "data" / "drift.json"
 
 
 class Row(NamedTuple):
-    """Errors of one algorithm, dtype and P as shares of sum|x|: root mean square over the elements, and largest."""
+    """Errors of one algorithm, dtype and P as shares of sum|x|: root mean square over the elements, and largest.
+
+    Infinite when a sum overflowed.
+    """
 
     algorithm: str
     dtype: str
@@ -63,7 +66,7 @@ class Drift(NamedTuple):
         return self._replace(rows=tuple(row for row in rows if ranks is None or row.p in ranks))
 
     def __str__(self):
-        names, cells = self.names(), {(f"{row.algorithm} {row.dtype}", row.p): f"{row.rms:.1e}" for row in self.rows}
+        names, cells = self.names(), {(f"{row.algorithm} {row.dtype}", row.p): _shown(row.rms) for row in self.rows}
         width = max(map(len, names), default=0) + 3
         lines = ["P".rjust(5) + "".join(name.rjust(width) for name in names)]
         for p in sorted({row.p for row in self.rows}):
@@ -75,7 +78,12 @@ class Drift(NamedTuple):
 
     def to_dict(self):
         """Plain data, as `saved_drift` reads it."""
-        return {**self._asdict(), "rows": [list(row) for row in self.rows]}
+        rows = [[*row[:3], *(x if math.isfinite(x) else None for x in row[3:])] for row in self.rows]
+        return {**self._asdict(), "rows": rows}
+
+
+def _shown(error):
+    return f"{error:.1e}" if math.isfinite(error) else "overflow"
 
 
 def saved_drift():
@@ -84,7 +92,8 @@ def saved_drift():
     `ringlab/data/make_drift.py` measured it, and does so again.
     """
     data = json.loads(SAVED.read_text(encoding="utf-8"))
-    return Drift(**{**data, "rows": tuple(Row(*row) for row in data["rows"])})
+    rows = (Row(*(math.inf if x is None else x for x in row)) for row in data["rows"])
+    return Drift(**{**data, "rows": tuple(rows)})
 
 
 def measure_drift(
@@ -110,6 +119,7 @@ def measure_drift(
         for name in algorithms:
             for dtype, total, right, weight in zip(dtypes, _totals(ALGORITHMS[name], short), exact, weights):
                 errors = np.abs(total.astype(np.float64) - right) / weight
+                errors[np.isnan(errors)] = math.inf  # some formats have no infinity
                 rms = math.sqrt(math.fsum((errors * errors).tolist()) / n)
                 rows.setdefault((name, dtype.name), []).append(Row(name, dtype.name, p, rms, float(errors.max())))
     return Drift(tuple(row for curve in rows.values() for row in curve), n, data, seed)

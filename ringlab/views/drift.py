@@ -1,5 +1,7 @@
 """Figures of rounding: error against the number of ranks, where two runs differ, and the tree of one element's sum."""
 
+import math
+
 import numpy as np
 
 from ..dtypes import dtype_of
@@ -43,7 +45,7 @@ def drift_curves(drift=None, algorithms=("ring", "tree"), dtypes=("float16", "fl
                     "mode": "lines+markers",
                     "name": f"{algorithm}, {name}",
                     "x": [row.p for row in rows],
-                    "y": [float(f"{row.rms:.3g}") for row in rows],
+                    "y": [float(f"{row.rms:.3g}") if math.isfinite(row.rms) else None for row in rows],
                     "line": {"color": LINES.get(name, INK), "width": 3, "dash": dash},
                     "marker": {"symbol": marker, "size": 8},
                     "hovertemplate": f"{algorithm}, {name}<br>P = %{{x}}: %{{y:.1e}}<extra></extra>",
