@@ -45,12 +45,15 @@ class RankFailed(Exception):
 
 
 class OutPort:
-    """Messages leave one after the other: `queue` holds (link, posted, nbytes, payload, place in the log, receipt)."""
+    """Messages leave one after the other: `head` is the one that competes, `more` those behind it.
 
-    __slots__ = ("free", "queue")
+    A message is (link, posted, nbytes, payload, place in the log, receipt).
+    """
+
+    __slots__ = ("free", "head", "more")
 
     def __init__(self):
-        self.free, self.queue = 0, deque()
+        self.free, self.head, self.more = 0, None, deque()
 
 
 class InPort:
@@ -66,14 +69,21 @@ class InPort:
 
 
 class Link:
-    """The way from `src` to `dst`: its two ports, and what has arrived, as (end, payload, nbytes)."""
+    """The way from `src` to `dst`: its ports, and what has arrived: (end, payload, nbytes), `first` and `more`."""
 
-    __slots__ = ("arrived", "called", "dst", "gate", "log", "out", "src", "started")
+    __slots__ = ("called", "dst", "first", "gate", "log", "more", "out", "src", "started")
 
     def __init__(self, src, dst, out, gate, log):
         self.src, self.dst, self.out, self.gate, self.log = src, dst, out, gate, log
-        self.arrived, self.started = deque(), 0
+        self.first, self.more, self.started = None, deque(), 0
         self.called = None  # when dst first heard of src
+
+    def arrive(self, message):
+        """Keep what has arrived until it is received."""
+        if self.first is None:
+            self.first = message
+        else:
+            self.more.append(message)
 
 
 class VirtualWire:
@@ -138,8 +148,8 @@ class VirtualWire:
 
     def unread(self):
         """(src, dst) pairs with messages that nobody received."""
-        left = {(link.src, link.dst) for links in self._links for link in links.values() if link.arrived}
-        left |= {(message[0].src, message[0].dst) for port in self._out.values() for message in port.queue}
+        left = {(link.src, link.dst) for links in self._links for link in links.values() if link.first}
+        left |= {(m[0].src, m[0].dst) for port in self._out.values() for m in (port.head, *port.more) if m}
         return sorted(left)
 
     def completed(self, rank):
@@ -191,12 +201,11 @@ class VirtualWire:
                 time = now[rank]
                 log.extend((SEND, dst, line, nbytes, time, time))
                 if dst == rank:
-                    link.arrived.append((time, payload, nbytes))
-                    return
-                out = link.out
-                out.queue.append((link, time, nbytes, payload, len(log) - 2, None))
-                if len(out.queue) > 1:
-                    return
+                    return link.arrive((time, payload, nbytes))
+                out, message = link.out, (link, time, nbytes, payload, len(log) - 2, None)
+                if out.head is not None:
+                    return out.more.append(message)
+                out.head = message
                 if not plain:
                     return compete(out)
                 gate = link.gate  # from here on as in _compete and _schedule
@@ -224,13 +233,14 @@ class VirtualWire:
                     line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
                 elif other:
                     line = source.calling_line()
-                since, arrived = now[rank], link.arrived
-                if not arrived:
+                since = now[rank]
+                if link.first is None:
                     asked[rank], lines_at[rank] = src, line
                     if eager is not None:
                         invite(link)
                     wait(rank)
-                end, payload, nbytes = arrived.popleft()
+                end, payload, nbytes = link.first
+                link.first = link.more.popleft() if link.more else None
                 if end < since:
                     end = since
                 now[rank] = end
@@ -259,14 +269,17 @@ class VirtualWire:
 
     def _post(self, link, nbytes, payload, line, receipt):
         """Queue a message; `receipt` (a list) gets its end, when it is to wait for its receiver."""
-        time, log, queue = self.now[link.src], link.log, link.out.queue
+        time, log, out = self.now[link.src], link.log, link.out
         log.extend((SEND, link.dst, line, nbytes, time, time))
-        if link.src != link.dst:
-            queue.append((link, time, nbytes, payload, len(log) - 2, receipt))
-            if len(queue) == 1:
-                self._compete(link.out)
-        elif receipt is None:
-            link.arrived.append((time, payload, nbytes))
+        message = (link, time, nbytes, payload, len(log) - 2, receipt)
+        if link.src == link.dst:
+            if receipt is None:
+                link.arrive((time, payload, nbytes))
+        elif out.head is not None:
+            out.more.append(message)
+        else:
+            out.head = message
+            self._compete(out)
 
     def _await_receipt(self, rank, dst, receipt, line):
         if not receipt:
@@ -291,7 +304,7 @@ class VirtualWire:
 
     def _compete(self, out):
         """Let the head of an out-queue compete for its receiver's in-port, if it may go at all by now."""
-        link, ready, *_, receipt = out.queue[0]
+        link, ready, *_, receipt = out.head
         src, dst = link.src, link.dst
         ready = max(ready, out.free)
         if receipt is not None:
@@ -327,8 +340,8 @@ class VirtualWire:
 
     def _invite(self, link):
         """The receiver asks: if the message at the head waits for that, it may now compete."""
-        queue = link.out.queue
-        if queue and queue[0][-1] is not None and queue[0][0] is link:
+        head = link.out.head
+        if head is not None and head[-1] is not None and head[0] is link:
             self._compete(link.out)
 
     def _advance(self):
@@ -344,20 +357,24 @@ class VirtualWire:
             if not plain:
                 self._start_if_open(gate, out, time)
             else:
-                link, _, nbytes, payload, place, receipt = out.queue.popleft()
+                link, _, nbytes, payload, place, receipt = out.head
+                out.head = out.more.popleft() if out.more else None
                 if nbytes not in costs:
                     costs[nbytes] = self.network.seconds(src, link.dst, nbytes)
                 end = out.free = gate.free = time + costs[nbytes]
                 log = link.log
                 log[place], log[place + 1] = time, end
-                link.arrived.append((end, payload, nbytes))
+                if link.first is None:
+                    link.first = end, payload, nbytes
+                else:
+                    link.more.append((end, payload, nbytes))
                 dst = link.dst
                 if asked[dst] == src:
                     asked[dst] = NOBODY
                     wake(dst)
                 if receipt is not None:
                     self._acknowledge(src, receipt, end)
-                if out.queue:
+                if out.head is not None:
                     self._compete(out)
             if gate.wanted:
                 self._schedule(gate, gate.wanted[0][0])
@@ -367,29 +384,29 @@ class VirtualWire:
 
     def _start_if_open(self, gate, out, time):
         """As in _advance, where the network has more to say than alpha and beta."""
-        link = out.queue[0][0]
+        link, _, nbytes, payload, place, receipt = out.head
         src, dst = link.src, link.dst
         opens = self.network.opens(src, dst, time)
         if opens != time:
             if opens is not None:  # a window has closed while it waited for the port
                 heappush(gate.wanted, (opens, src, out))
             return
-        _, _, nbytes, payload, place, receipt = out.queue.popleft()
+        out.head = out.more.popleft() if out.more else None
         end = out.free = gate.free = time + self.network.seconds(src, dst, nbytes, link.started)
         link.started += 1
         link.log[place], link.log[place + 1] = time, end
-        link.arrived.append((end, payload, nbytes))
+        link.arrive((end, payload, nbytes))
         if self._asked[dst] == src:
             self._asked[dst] = NOBODY
             self._runnable.append(dst)
         if receipt is not None:
             self._acknowledge(src, receipt, end)
-        if out.queue:
+        if out.head is not None:
             self._compete(out)
         if link.called is None:
             link.called = end
             back = self._link(dst, src)
-            if src in self.network.nat and back.out.queue and back.out.queue[0][0] is back:
+            if src in self.network.nat and back.out.head is not None and back.out.head[0] is back:
                 self._compete(back.out)
 
     def _acknowledge(self, src, receipt, end):
@@ -432,9 +449,18 @@ class VirtualWire:
 
     def _wait(self, rank):
         """Let others run until somebody wakes this rank."""
-        task = self._hub if self._starting else self._next()
-        if task is not self._tasks[rank]:
-            task.switch()
+        runnable, times = self._runnable, self._times
+        if self._starting:
+            return self._hub.switch()
+        while not runnable:
+            if not times or self._over:
+                return self._hub.switch()
+            self._advance()
+        woken = runnable.popleft()
+        if self.on_switch is not None:
+            self.on_switch(woken)
+        if woken != rank:
+            self._tasks[woken].switch()
 
     def _end(self):
         """Unwind the ranks that are left in a wait."""
@@ -464,8 +490,8 @@ class VirtualWire:
         clocks = clocks_of([[event[0] for event in mine] for mine in before], [[e[1] for e in mine] for mine in before])
         waits = {rank: wait._replace(round=clocks[rank]) for rank, wait in waits.items()}
         for wait in waits.values():
-            queue = self._link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.queue
-            why = queue and self._shut(queue[0][0])
+            head = self._link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.head
+            why = head is not None and self._shut(head[0])
             if why:
                 return deadlock(waits, self._done, shut=(wait.rank, why))
         return deadlock(waits, self._done)
