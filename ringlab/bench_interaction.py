@@ -101,7 +101,7 @@ def trace_overhead(times, ranks=2, nbytes=TRACED_BYTES):
     from .world import World
 
     with World(ranks, "shm") as world:
-        found = world.launch(_traced_and_not, args=(times, nbytes))
+        found = world.launch(_traced_and_not, args=(times, nbytes), progress=False)
     traced, bare = (np.max([rank[k] for rank in found], axis=0) for k in (0, 1))
     return (traced / bare - 1).tolist()
 

@@ -62,13 +62,15 @@ class OurJob:
     def measure(self, wire, resident, algorithm, nbytes, count, warm):
         """(seconds of the slowest rank per all-reduce, whether all results are right)."""
         args = (nbytes, count, warm, resident, algorithm)
-        found = self._world.launch(_program, args=args, wire=wire, timeout=TIMEOUT)
+        found = self._world.launch(_program, args=args, wire=wire, timeout=TIMEOUT, progress=False)
         return max(seconds for seconds, _ in found), all(right for _, right in found)
 
     def memory(self, nbytes, count):
         """(bytes per second moved by copying, by adding) of all cores together."""
         workers = max(1, min(self.ranks, int(machine.cpus())))
-        found = self._world.launch(_memory_program, args=(nbytes, count, workers), wire="shm", timeout=TIMEOUT)
+        found = self._world.launch(
+            _memory_program, args=(nbytes, count, workers), wire="shm", timeout=TIMEOUT, progress=False
+        )
         copy, add = (sum(1 / rank[k] for rank in found if rank is not None) for k in (0, 1))
         return copy, add
 

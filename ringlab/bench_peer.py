@@ -46,7 +46,7 @@ def gloo(folder, ranks, rank):
 
 
 def serve(folder, ranks, rank, allreduce, barrier, name):
-    """Measure as ordered, until the pipe is closed."""
+    """Measure as ordered, until told to stop."""
     with open(os.path.join(folder, f"to-{rank}")) as orders, open(os.path.join(folder, "back"), "w") as back:
 
         def answer(**what):
@@ -58,6 +58,8 @@ def serve(folder, ranks, rank, allreduce, barrier, name):
         x = np.empty(0, np.float32)
         for line in orders:
             order = json.loads(line)
+            if order.get("stop"):  # so that MPI can tidy up behind itself
+                return
             if order["nbytes"] != x.nbytes:
                 x = np.empty(order["nbytes"] // 4, np.float32)
             seconds, right = measure(x, allreduce, barrier, rank, ranks, order["count"], order["warm"])

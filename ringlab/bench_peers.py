@@ -118,15 +118,15 @@ class PeerJob:
 
     def close(self):
         """End the processes and take the pipes away."""
+        for pipe in self._orders:
+            os.write(pipe, b'{"stop": true}\n')
         for process in self._processes:
-            with contextlib.suppress(OSError):
-                process.terminate()  # mpiexec hands it on to its ranks
-        for process in self._processes:
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            for end in (lambda: None, process.terminate, process.kill):  # mpiexec hands a signal on to its ranks
+                with contextlib.suppress(OSError):
+                    end()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(10)
+                    break
         for pipe in [self._back, *self._orders]:
             os.close(pipe)
         self._errors.close()

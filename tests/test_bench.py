@@ -1,6 +1,7 @@
 """The benches: what they measure is checked, what they say is right, and what is missing is named."""
 
 import json
+import os
 import sys
 
 import numpy as np
@@ -248,7 +249,9 @@ def test_a_peer_that_dies_is_a_note_and_not_an_end(monkeypatch):
 def test_side_by_side_with(name):
     if bench_peers.missing(name):
         pytest.skip(f"{name}: {bench_peers.missing(name)}")
+    before = {file for file in os.listdir("/dev/shm") if not file.startswith("ringlab")}
     found = bench.compare(ranks=[2, 4], sizes=[256, "1MiB"], wires=["shm"], against=[name], turns=2)
+    assert {file for file in os.listdir("/dev/shm") if not file.startswith("ringlab")} <= before, "peers tidy up too"
     theirs = [row for row in found if row.who == name]
     assert len(theirs) == 4
     assert all(row.right and row.buffers == "private" for row in theirs)
