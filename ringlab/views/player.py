@@ -3,8 +3,9 @@
 A player is a pure function of the trace: no random ids, no clock, no outside request. Its HTML is a still picture
 (what an untrusted notebook, a printer and a browser without scripts show) and one script that puts the player in its
 place: `run.js` unpacks the trace, `stage.js` draws it with `layout.js` and `glyphs.js`, `words.js` and `source.js`
-speak about it, `quiz.js` asks, and `player.js` has the controls. Program and data travel as one compressed text, so
-nothing that a learner wrote stands in the HTML except the escaped description of the picture.
+speak about it, `quiz.js` asks, and `player.js` moves it all, with `frame.js`, `scrubber.js`, `pointing.js`, `keys.js`
+and `panel.js` for the hands. Program and data travel as one compressed text, so nothing that a learner wrote stands in
+the HTML except the escaped description of the picture.
 """
 
 import base64
@@ -19,7 +20,8 @@ from .encoding import encode
 from .still import still_svg
 
 HERE = Path(__file__).parent
-SCRIPTS = [f"{name}.js" for name in "run layout glyphs stage words source quiz scrubber player".split()]
+NAMES = "run layout glyphs stage words source quiz scrubber frame pointing keys panel player"
+SCRIPTS = [f"{name}.js" for name in NAMES.split()]
 
 LOADER = """<script>(async (host) => {
 const still = host.firstElementChild;

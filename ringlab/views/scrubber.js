@@ -1,12 +1,5 @@
 // The scrubber: a tick per round, a gap between adding and copying; in real time a plain line with a clock.
 
-const micro = (us) =>
-  us < 1000
-    ? `${Math.round(us)} µs`
-    : us < 1e6
-      ? `${(us / 1000).toFixed(us < 1e4 ? 2 : 1)} ms`
-      : `${(us / 1e6).toFixed(2)} s`;
-
 // `seek(u)` is called with the place of the pointer, 0..1.
 function makeScrubber(seek) {
   const root = html("div", { class: "track", role: "slider", tabindex: 0, "aria-label": "Round" });

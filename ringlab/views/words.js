@@ -5,6 +5,12 @@ const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "
 const often = (n) => (n === 2 ? "twice" : `${n} times`);
 const listed = (items) => [items.slice(0, -1).join(", "), items.at(-1)].filter((x) => x !== "").join(" and ");
 
+// Microseconds, in the unit that suits them.
+function micro(us) {
+  if (us < 1000) return `${Math.round(us)} µs`;
+  return us < 1e6 ? `${(us / 1000).toFixed(us < 1e4 ? 2 : 1)} ms` : `${(us / 1e6).toFixed(2)} s`;
+}
+
 function chunkText(run, chunks) {
   if (!chunks.length) return "a message";
   if (chunks.length === run.C && run.C > 1) return "all chunks";
@@ -145,6 +151,32 @@ function narrateFailure({ rank, round, verdict, text, waiting }) {
   if (!waiter) return `Rank ${rank} ${fate}.`;
   const what = waiter[2] == null ? "a message" : `c${waiter[2]}`;
   return `Rank ${waiter[0]} waits for ${what} from rank ${rank}, which ${fate}.`;
+}
+
+function narrateTime(run, now) {
+  if (now >= run.span) return `As it happened: over after ${micro(run.span)}.`;
+  const { rounds, flights } = sceneAtTime(run, now);
+  const [first, slowest] = [Math.max(...rounds), Math.min(...rounds)];
+  const behind = `Rank ${rounds.indexOf(slowest)} is ${plural(first - slowest, "round")} behind`;
+  const ranks = first > slowest ? `${behind} rank ${rounds.indexOf(first)}.` : "All ranks are in the same round.";
+  return `As it happened, after ${micro(now)}: ${plural(flights.length, "message")} under way. ${ranks}`;
+}
+
+// -- what is under a pointer ----------------------------------------------------------------------------------
+
+function moveWords(run, m) {
+  const clock = m.times ? `, ${micro(m.times[0])} to ${micro(m.times[3] ?? m.times[1])}` : "";
+  const what = `${chunkText(run, m.chunks)} from rank ${m.src} to rank ${m.dst}`;
+  return `Round ${m.t}: ${what}, ${plural(m.nbytes, "byte")}${clock}.`;
+}
+
+// Two lines: what a rank has sent and taken in up to round t.
+function rankWords(run, r, t) {
+  const bytes = (moves) => moves.reduce((sum, m) => sum + m.nbytes, 0);
+  const count = (moves) => `${plural(moves.length, "message")}, ${plural(bytes(moves), "byte")}`;
+  const sent = run.moves.filter((m) => m.src === r && m.t <= t);
+  const taken = landingsUpTo(run, t).filter((m) => m.dst === r);
+  return [`Rank ${r} so far: out ${count(sent)};`, `in ${count(taken)}.`];
 }
 
 // -- the history of a chunk ----------------------------------------------------------------------------------
