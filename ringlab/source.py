@@ -5,7 +5,7 @@ import os
 import sys
 
 PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-ALGORITHMS = PACKAGE + "algorithms" + os.sep
+ALGORITHMS = (PACKAGE + "algorithms" + os.sep, PACKAGE + "bugs.py")
 RANK = PACKAGE + "rank.py"
 
 

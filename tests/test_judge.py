@@ -102,7 +102,7 @@ def test_it_says_which_numbers_of_ranks_go_wrong(function, words):
 def test_a_size_that_goes_wrong_is_named():
     verdict = rl.check(wrong.forgets_the_last_element, ranks=4)
     assert "with 4 ranks and 1 element (chunks of 1, 0, 0 and 0)" in repr(verdict)
-    assert "lacks the gradient of rank 1, 2 and 3" in repr(verdict)
+    assert "lacks the gradient of ranks 1, 2 and 3" in repr(verdict)
 
 
 def test_replicas_that_differ_in_bits_do_not_pass():

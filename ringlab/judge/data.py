@@ -19,7 +19,7 @@ from ..verdicts import NoResource, RinglabError, StartupFailed, WrongResult
 from . import faults
 from .endings import mend
 from .finding import Finding
-from .words import listed, plural
+from .words import listed, plural, ranks_of
 
 LARGE = 100_000  # elements of the case that rounds
 
@@ -161,8 +161,8 @@ def _explain(case, value, right, index, what):
     if counts is not None:
         missing = [rank for rank, count in enumerate(counts) if count == 0]
         twice = [rank for rank, count in enumerate(counts) if count > 1]
-        words = [f"lacks the gradient of rank {listed(missing)}"] if missing else []
-        words += [f"has that of rank {listed(twice)} twice"] if twice else []
+        words = [f"lacks the gradient of {ranks_of(missing)}"] if missing else []
+        words += [f"has that of {ranks_of(twice)} twice"] if twice else []
         return " and ".join(words), "only_here"
     if abs(value - right[index]) < 1e-2 * max(1, abs(right[index])):
         return f"{says}: digits are lost", "rounded"

@@ -129,7 +129,7 @@ def mend(kind, text):
     if kind == "ValueError" and "ranks are 0 to" in text:
         return "Ranks have the numbers 0 to P-1: take the number % p, or leave out a rank that is not there."
     if kind in ("NameError", "UnboundLocalError"):
-        return "Define that name inside the function, or hand it in."
+        return "Is that name spelt right? If it is, give it a value before this line, or in a cell before this one."
     if kind == "MemoryError":
         return "Look for an array that grows without need."
     if kind == "RecursionError":

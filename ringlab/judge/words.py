@@ -284,6 +284,11 @@ def listed(things, last="and"):
     return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
 
 
+def ranks_of(ranks):
+    """'rank 2', 'ranks 1 and 3'."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {listed(ranks)}"
+
+
 def plural(count, word):
     """'1 message', '2 messages'."""
     return f"{count} {word}{'' if count == 1 else 's'}"
