@@ -17,9 +17,9 @@ from .world import shared_world
 class Returned(list):
     """The list of what each rank returned, with `.trace` and `.seconds` of the run."""
 
-    def __init__(self, values, seconds, name, programs, dropped=0):
+    def __init__(self, values, seconds, name, programs, dropped=0, clock="real"):
         super().__init__(values)
-        self.seconds = seconds
+        self.seconds, self._clock = seconds, clock
         self._name, self._programs, self._dropped = name, programs, dropped
 
     @functools.cached_property
@@ -29,7 +29,7 @@ class Returned(list):
             raise BadInput(
                 f"this program made {self._dropped} more events than a trace holds", "look at one with fewer messages"
             )
-        return traces.build(None, self._programs(), algorithm=self._name)
+        return traces.build(None, self._programs(), algorithm=self._name, clock=self._clock)
 
 
 def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None, progress=True):
@@ -48,7 +48,7 @@ def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, net
     if wire == "virtual":
         network = of(network, eager).check(ranks)
         returned, programs, seconds = launch_virtual(program, args, ranks, network, timeout, world)
-        return Returned(returned, seconds, name_of(program), lambda: programs)
+        return Returned(returned, seconds, name_of(program), lambda: programs, clock="virtual")
     world = world or shared_world(ranks)
     command = {"do": "launch", "function": ship((program, tuple(args))), "ranks": ranks, "mode": MODES[wire]}
     command |= emulation(network, eager, ranks)

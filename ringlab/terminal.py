@@ -13,6 +13,7 @@ def add_arguments(parser):
     parser.add_argument("--round", type=int, metavar="K", help="show only this round")
     parser.add_argument("--state", action="store_true", help="show whose terms every chunk holds after each round")
     parser.add_argument("--json", metavar="FILE", help="save the trace")
+    parser.add_argument("--perfetto", metavar="FILE", help="save the trace for ui.perfetto.dev or chrome://tracing")
 
 
 def command(options):
@@ -25,7 +26,8 @@ def command(options):
     for k in rounds:
         print(trace.state(k) if options.state else trace.table(k), end="\n\n")
     print(result)
-    if options.json:
-        trace.save(options.json)
-        print(f"trace saved in {options.json}")
+    for path, save in ((options.json, trace.save), (options.perfetto, trace.to_perfetto)):
+        if path:
+            save(path)
+            print(f"trace saved in {path}")
     return 0 if result.verdict is None else 1

@@ -61,17 +61,28 @@ class Trace:
     changes: aligned with `events`; each a tuple of (chunk, terms) that the rank's buffer held differently after the
     event.  values[r][c]: first element of chunk c in rank r's input, or None.  source: list of (line, text).
     failure: None, or a dict of verdict, rank, round, text, waiting for a run that did not finish.
+    clock: whose seconds the times are, "real" or "virtual"; None when an older file does not say.
     """
 
     def __init__(
-        self, programs, ranks, rounds, algorithm, op="sum", values=None, source=None, failure=None, nchunks=None
+        self,
+        programs,
+        ranks,
+        rounds,
+        algorithm,
+        op="sum",
+        values=None,
+        source=None,
+        failure=None,
+        nchunks=None,
+        clock="real",
     ):
         self._programs = programs  # per rank the (event, changes) pairs in program order
         rows = sorted((row for program in programs for row in program), key=lambda row: (row[0].round, row[0].rank))
         self.events, self.changes = tuple(event for event, _ in rows), tuple(changes for _, changes in rows)
         self.ranks, self.nchunks = ranks, ranks if nchunks is None else nchunks
         self.rounds, self.algorithm, self.op = rounds, algorithm, op
-        self.values, self.source, self.failure = values, source, failure
+        self.values, self.source, self.failure, self.clock = values, source, failure, clock
 
     def __repr__(self):
         sends = sum(event.kind == "send" for event in self.events)
@@ -241,6 +252,7 @@ class Trace:
             "values": self.values,
             "source": self.source,
             "failure": self.failure,
+            "clock": self.clock,
         }
 
     @classmethod
@@ -267,6 +279,7 @@ class Trace:
                 source,
                 data["failure"],
                 data.get("nchunks"),
+                data.get("clock"),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise BadInput(f"this is no saved trace ({type(error).__name__}: {error})") from None
@@ -275,6 +288,13 @@ class Trace:
         """Write the trace as JSON; `rl.load(path)` reads it."""
         with open(path, "w", encoding="utf-8") as file:
             json.dump(self.to_dict(), file, default=str)
+
+    def to_perfetto(self, path):
+        """Write the trace for ui.perfetto.dev or chrome://tracing: every rank on one clock, an arrow per message."""
+        from .perfetto import trace_events
+
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(trace_events(self), file)
 
     def _message(self, event):
         if event.terms is None:
