@@ -56,7 +56,7 @@ def microseconds(seconds):
 
 
 class _Tracks:
-    """Numbers of processes and threads: none is 0, which viewers take for the idle task, and each thread has its own."""
+    """Numbers of processes and threads: none is 0, which viewers take for the idle task, and none comes twice."""
 
     def __init__(self):
         self.numbers = {}  # (rank, 0 for the program or 1, 2, ... for sends) -> thread
