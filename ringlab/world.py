@@ -37,6 +37,7 @@ RANK_ENVIRONMENT = {
     "VECLIB_MAXIMUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
 }
+START = "spawn"  # how ranks start where nobody says how
 _starting = threading.Lock()
 _worlds = []  # every world that is open, for the end of the kernel
 
@@ -119,9 +120,9 @@ class World:
     waits. `close` ends the ranks; a call after that raises Closed.
     """
 
-    def __init__(self, ranks=4, wire="pipe", start="spawn"):
+    def __init__(self, ranks=4, wire="pipe", start=None):
         self.size, self.wire = check_ranks(ranks), wire
-        self._context = _context(start)
+        self._context = _context(start or START)
         self.lock = threading.RLock()
         self.used = time.monotonic()
         self.calls = 0

@@ -28,6 +28,7 @@ def test_rows_agree_with_the_closed_forms():
         assert row.measured is None
 
 
+@pytest.mark.slow
 def test_a_gigabyte_on_64_ranks_takes_no_memory():
     found = rl.compare(["doubling", "halving", "ring"], 10**9, NETWORK, 64)
     assert found.fastest == "halving"
@@ -70,6 +71,7 @@ def test_ports_per_neighbour_halve_the_bytes_of_a_two_way_ring():
     assert two["per-neighbour"]["two_way_ring"].rounds == two["per-neighbour"]["ring"].rounds
 
 
+@pytest.mark.slow
 def test_hierarchy_wins_on_two_tiers_and_leaders_do_not():
     tiers = rl.Network(Fraction(1, 10**6), Fraction(1, 10**11), groups=(8, Fraction(1, 10**5), Fraction(1, 10**10)))
 

@@ -34,6 +34,7 @@ def test_gpt2_small_has_13_buckets_and_not_19():
     assert plan[-1].names[-1] == "wte.weight"
 
 
+@pytest.mark.slow
 def test_forty_collectives_for_a_gigabyte_depend_on_which_gigabyte():
     assert 1e9 / 25e6 == 40
     assert math.ceil(2**30 / (25 * MIB)) == 41

@@ -102,6 +102,7 @@ def test_small_steps_away_from_one_in_bfloat16():
     assert one - bf16(0.002) != one
 
 
+@pytest.mark.slow
 def test_stochastic_rounding_is_right_on_average_and_noisy():
     sums = np.array([float(numerics.stochastic(ONES[:1024], "bf16", seed)) for seed in range(50)])
     # each sum strays by about 47; the mean of fifty by 7

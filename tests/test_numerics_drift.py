@@ -102,6 +102,7 @@ def again(algorithms, ranks):
         assert old.largest == row.largest
 
 
+@pytest.mark.slow
 def test_overflow_is_an_infinite_error_and_a_gap_in_the_figure():
     import ringlab as rl
 

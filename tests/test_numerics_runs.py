@@ -47,6 +47,7 @@ def test_a_sum_that_sticks_when_asked_for_is_right_by_default(short, stops):
     assert sum(stuck.sent) == 8 * 5 * dtype_of(short).itemsize
 
 
+@pytest.mark.slow
 def test_a_thousand_and_24_ones_in_bfloat16_by_tree_and_in_order():
     inputs = [np.ones(1, dtype_of("bf16"))] * 1024
     with pytest.warns(LowPrecision):

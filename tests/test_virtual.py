@@ -363,6 +363,7 @@ def test_rounds_do_not_depend_on_what_was_recorded_last():
 # ---- real arithmetic ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_real_numbers_at_256_ranks():
     inputs = [np.full(300, 1.0, np.float32) * (rank % 7) for rank in range(256)]
     run = rl.run("ring", inputs, wire="virtual")

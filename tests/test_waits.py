@@ -122,6 +122,7 @@ def test_send_first_has_the_same_words_where_sends_wait(wire, size):
     )
 
 
+@pytest.mark.slow
 def test_a_full_pipe_has_these_words_too():
     raw = verdict_of(sends_first, size=1_000_000, wire="pipe-blocking")
     assert raw.lines == verdict_of(sends_first, size=4, wire="virtual", eager=0).lines
@@ -264,6 +265,7 @@ def random_programs_end_alike(seeds):
     return sum(ends)
 
 
+@pytest.mark.slow
 def test_random_programs_end_alike_on_simulated_and_on_real_ranks():
     assert random_programs_end_alike(range(6)) >= 3, "most of them hang"
 
