@@ -9,15 +9,13 @@ Rank r's region begins with its buffer of the call; what it takes for itself in 
 
 import contextlib
 import mmap
-import os
 import weakref
 from collections import deque
 
 import numpy as np
-from multiprocess import shared_memory
 
 from . import machine, plain
-from .record import new_name
+from .segment import Segment
 from .verdicts import NoResource
 
 LINE = 64  # bytes; a count that others watch has a cache line of its own
@@ -33,30 +31,26 @@ def up(nbytes, step):
 
 
 class Arena:
-    """Shared memory of `ranks` ranks. The kernel makes it (`name=None`), the ranks open it by name.
+    """Shared memory of `ranks` ranks. The kernel makes it (`segment=None`), the ranks are given it."""
 
-    The kernel calls `unlink` as soon as every rank has opened it, so that no name stays behind however it ends.
-    """
-
-    def __init__(self, ranks, name=None):
+    def __init__(self, ranks, segment=None):
         self.ranks = ranks
         self.head = HUGE
         counted = up(ranks * ranks * LINE, PAGE)
-        self._memory = _create(self.head) if name is None else shared_memory.SharedMemory(name)
-        self._linked = name is None
-        self.name, self.buffer = self._memory.name, self._memory.buf
+        self.segment = _create(self.head) if segment is None else segment
+        self.buffer = self.segment.buf
         self._ready = 0  # bytes at the beginning of each region that are reserved
         self.divide(ranks)
         self._base = np.frombuffer(self.buffer, np.uint8, 1).__array_interface__["data"][0]
         self._read_only = self.buffer.toreadonly()
         self.counts = self.buffer[: ranks * ranks * LINE].cast("q")  # see `count`
-        if name is None:
+        if segment is None:
             self.reserve(0, counted)
 
     def divide(self, ranks):
         """Divide the memory among the first `ranks` ranks; whether that changed anything."""
         before = getattr(self, "region", None)
-        size = (self._memory.size - self.head) // ranks
+        size = (self.segment.size - self.head) // ranks
         self.region = size // (HUGE if size >= 64 * HUGE else PAGE) * (HUGE if size >= 64 * HUGE else PAGE)
         return self.region != before
 
@@ -88,10 +82,8 @@ class Arena:
 
         Without this, a full /dev/shm ends whoever writes there first with SIGBUS instead of an error.
         """
-        if nbytes == 0 or not hasattr(os, "posix_fallocate"):
-            return
         try:
-            os.posix_fallocate(self._memory._fd, offset, nbytes)
+            self.segment.reserve(offset, nbytes)
         except OSError:
             raise no_room(nbytes) from None
 
@@ -100,24 +92,24 @@ class Arena:
         first, last = up(offset, HUGE), (offset + nbytes) // HUGE * HUGE
         if first < last:
             with contextlib.suppress(AttributeError, OSError, ValueError):
-                self._memory._mmap.madvise(COLLAPSE, first, last - first)
+                self.segment.map.madvise(COLLAPSE, first, last - first)
 
     def held(self):
         """Bytes of pages that are taken."""
-        return os.fstat(self._memory._fd).st_blocks * 512
+        return self.segment.held()
 
     def give_back(self):
         """Give back all pages of all regions; only between calls."""
         self._ready = 0
         with contextlib.suppress(AttributeError, OSError):  # not on this system: they stay until the world closes
-            self._memory._mmap.madvise(mmap.MADV_REMOVE, self.head, self._memory.size - self.head)
+            self.segment.map.madvise(mmap.MADV_REMOVE, self.head, self.segment.size - self.head)
 
     def make_room(self, ranks, nbytes):
         """Regions for `ranks` ranks with pages for their first `nbytes`; NoResource when there are not enough.
 
         What earlier calls left is kept, because pages that are there need not be made, unless it is much.
         """
-        if self.divide(ranks) or self.held() > (self._memory.size - self.head) // 4:
+        if self.divide(ranks) or self.held() > (self.segment.size - self.head) // 4:
             self.give_back()
         if nbytes > self.region:
             raise no_room(nbytes * ranks)
@@ -159,24 +151,16 @@ class Arena:
         first = offset // PAGE * PAGE
         try:
             option = POPULATE_WRITE if write else POPULATE_READ
-            self._memory._mmap.madvise(option, first, up(offset + nbytes - first, PAGE))
+            self.segment.map.madvise(option, first, up(offset + nbytes - first, PAGE))
         except (AttributeError, OSError, ValueError):
             self.array(offset, (nbytes,), np.uint8)[::PAGE].max()
 
-    def unlink(self):
-        """Forget the name; the memory stays until the last process lets go."""
-        if self._linked:
-            self._memory.unlink()
-            self._linked = False
-
     def close(self):
-        """Let go of the memory (and of the name, when it is still there)."""
-        with contextlib.suppress(FileNotFoundError):  # a rank that died while opening it may have taken it along
-            self.unlink()
+        """Let go of the memory."""
         for view in (self.counts, self._read_only):
             view.release()
         with contextlib.suppress(BufferError):
-            self._memory.close()
+            self.segment.close()
 
 
 def _create(head):
@@ -184,7 +168,7 @@ def _create(head):
     size = up(machine.total_shm() or ELSEWHERE, PAGE)
     while True:
         try:
-            return shared_memory.SharedMemory(new_name(), create=True, size=head + size)
+            return Segment(head + size)
         except OSError as error:
             if size <= 2**26:
                 raise NoResource(

@@ -30,9 +30,11 @@ from .wires.pipe import PipeWire
 from .wires.shm import ShmWire
 
 
-def main(rank, ranks, record_name, control, life, death, links, shared=None):
+def main(rank, ranks, segment, control, life, death, links, shared=None):
     """Serve calls until the kernel says stop or disappears."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was blocked until now, see `world`
     if hasattr(socket, "fromshare") and not isinstance(control, socket.socket):  # Windows: handed over by a pipe
         control, life, *others = (socket.fromshare(control.recv_bytes()) for _ in range(ranks + 1))
         links = dict(zip([peer for peer in range(ranks) if peer != rank], others, strict=True))
@@ -43,11 +45,11 @@ def main(rank, ranks, record_name, control, life, death, links, shared=None):
     arena = Arena(ranks, shared[0]) if shared is not None else None
     _limit_memory()
     control.setblocking(True)
-    record = Record(ranks, record_name)
+    record = Record(ranks, segment)
     block = record.blocks[rank]
     watch_the_kernel(life, threading.main_thread().ident)
     wires: dict = {"buffered": PipeWire(rank, links)}
-    if shared is not None:  # the name of the memory that all ranks see, this one's doorbell, those of the others
+    if shared is not None:  # the memory that all ranks see, this one's doorbell, those of the others
         _, door, bells = shared
         wires["lending"] = ShmWire(rank, door.fileno(), {peer: bell.fileno() for peer, bell in bells.items()}, arena)
     _keep_to_a_core(rank, ranks)
@@ -309,7 +311,7 @@ def _virtually(block, simulation, *args, **options):
     try:
         returned, virtual = simulation(*args, watch=note, **options)
     except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
-        return {"failed": describe_exception(error)}
+        return {"failed": describe_exception(error), "programs": [pack(program) for program in error.programs]}
     return returned, [pack(program) for program in virtual.events], max(virtual.now)
 
 

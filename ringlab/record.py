@@ -4,13 +4,11 @@ The kernel reads this while the ranks run (who waits for whom, whether anything 
 that even a killed rank leaves its record. Each rank writes only its own block, nobody locks.
 """
 
-import os
-import secrets
 import struct
 
 import numpy as np
-from multiprocess import shared_memory
 
+from .segment import Segment
 from .verdicts import NoResource
 
 MAX_EVENTS = 4096  # per rank and call; further events are counted, not kept
@@ -118,52 +116,31 @@ class Block:
             view.release()
 
 
-def new_name():
-    """A name for a segment that tells whose it is: the kernel's pid is in it."""
-    return f"ringlab_{os.getpid()}_{secrets.token_hex(4)}"
-
-
 class Record:
-    """The blocks of all ranks, in one shared segment.
+    """The blocks of all ranks, in one shared segment. The kernel makes it (`segment=None`), the ranks are given it."""
 
-    The kernel makes it (`name=None`) and calls `unlink` as soon as every rank has mapped it, so that no name stays
-    behind however the kernel ends; on Windows the segment lives as long as somebody has it open.
-    """
-
-    def __init__(self, ranks, name=None):
-        size = ranks * block_size(ranks)
-        made = name is None
-        self._memory = shared_memory.SharedMemory(name or new_name(), create=made, size=size if made else 0)
-        if name is None:
-            self._reserve(size)
-        self.name = self._memory.name
-        self.blocks = [Block(self._memory.buf, rank, ranks) for rank in range(ranks)]
-        self._linked = name is None
-
-    def _reserve(self, size):
-        # Without this, a full /dev/shm ends the first writer with SIGBUS instead of an error.
-        if not hasattr(os, "posix_fallocate"):
-            return
-        try:
-            os.posix_fallocate(self._memory._fd, 0, size)
-        except OSError as error:
-            self._memory.close()
-            self._memory.unlink()
-            raise NoResource(
-                f"{size / 2**20:.1f} MiB of shared memory are needed and not free ({error.strerror})",
-                "use fewer ranks, or free some of /dev/shm",
-            ) from None
-
-    def unlink(self):
-        """Forget the name; the memory stays until the last process lets go."""
-        if self._linked:
-            self._memory.unlink()
-            self._linked = False
+    def __init__(self, ranks, segment=None):
+        self.segment = _create(ranks * block_size(ranks)) if segment is None else segment
+        self.blocks = [Block(self.segment.buf, rank, ranks) for rank in range(ranks)]
 
     def close(self):
-        """Let go of the memory (and of the name, when it is still there)."""
-        self.unlink()
+        """Let go of the memory."""
         for block in self.blocks:
             block.release()
         self.blocks = []
-        self._memory.close()
+        self.segment.close()
+
+
+def _create(size):
+    segment = None
+    try:
+        segment = Segment(size)
+        segment.reserve(0, size)
+        return segment
+    except OSError as error:
+        if segment is not None:
+            segment.close()
+        raise NoResource(
+            f"{size / 2**20:.1f} MiB of shared memory are needed and not free ({error.strerror})",
+            "use fewer ranks, or free some of /dev/shm",
+        ) from None

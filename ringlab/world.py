@@ -17,7 +17,7 @@ import threading
 import time
 
 import multiprocess
-from multiprocess import spawn
+from multiprocess import resource_tracker, spawn
 
 from . import hygiene, needs
 from . import rank as rank_module
@@ -53,7 +53,15 @@ def check_ranks(ranks):
 
 @contextlib.contextmanager
 def _rank_environment():
-    """Start processes with our environment, and without the user's main module: a script needs no guard."""
+    """Start processes with our environment, and without the user's main module: a script needs no guard.
+
+    They begin with SIGINT blocked, or a second press of the interrupt button, which goes to the kernel's whole group,
+    would end fresh ranks before they can ignore it. The tracker must run by then: starting it unblocks the signal.
+    """
+    mask = None
+    if os.name != "nt":
+        resource_tracker.ensure_running()
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     prepared = spawn.get_preparation_data
     spawn.get_preparation_data = lambda name: {
         key: value for key, value in prepared(name).items() if not key.startswith("init_main")
@@ -64,6 +72,8 @@ def _rank_environment():
         yield
     finally:
         spawn.get_preparation_data = prepared
+        if mask is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         for key, value in before.items():
             if value is None:
                 os.environ.pop(key, None)
@@ -274,14 +284,14 @@ class World:
         life, rank_life = _socket_pair()
         if os.name == "nt":
             rank_end, kernel_end = context.Pipe(duplex=False)
-            arguments: tuple = (rank, self.size, self._record.name, rank_end, None, None, None)
+            arguments: tuple = (rank, self.size, self._record.segment, rank_end, None, None, None)
             death = rank_death = None
         else:
             rank_death, death = context.Pipe(duplex=False)
-            arguments = (rank, self.size, self._record.name, rank_control, rank_life, rank_death, links)
+            arguments = (rank, self.size, self._record.segment, rank_control, rank_life, rank_death, links)
             if doors:
                 bells = {peer: bell for peer, (_, bell) in enumerate(doors) if peer != rank}
-                arguments += ((self._arena.name, doors[rank][0], bells),)
+                arguments += ((self._arena.segment, doors[rank][0], bells),)
         process = context.Process(target=rank_module.main, args=arguments, name=f"ringlab rank {rank}", daemon=True)
         process.start()
         if os.name == "nt":
@@ -308,9 +318,6 @@ class World:
                     )
             if time.monotonic() > deadline:
                 raise StartupFailed(f"rank {min(waiting)} was not up after {STARTUP_SECONDS} s", rank=min(waiting))
-        self._record.unlink()
-        if self._arena is not None:
-            self._arena.unlink()
 
     def _end_ranks(self):
         ranks, self._ranks = self._ranks, []

@@ -379,12 +379,11 @@ def memory():
     made.close()
 
 
-def test_the_segment_is_ours_alone(memory):
-    path = f"/dev/shm/{memory.name.lstrip('/')}"
-    if os.path.exists("/dev/shm"):
-        assert os.stat(path).st_mode & 0o777 == 0o600
-        memory.unlink()
-        assert not os.path.exists(path)
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_the_segment_is_ours_alone_and_has_no_name(memory):
+    assert os.fstat(memory.segment.fd).st_mode & 0o777 == 0o600
+    assert os.fstat(memory.segment.fd).st_nlink == 0
+    assert os.readlink(f"/proc/self/fd/{memory.segment.fd}").endswith("(deleted)")
 
 
 def test_places_are_those_of_one_rank(memory):
