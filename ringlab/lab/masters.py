@@ -124,7 +124,7 @@ def refresh(path):
         store_widget_state=False,
         resources={"metadata": {"path": str(path.parent)}},
     )
-    client.execute()
+    client.execute(env={**os.environ, "RINGLAB_PROGRESS": "off"})  # no bars among the outputs
     after = nbformat.writes(cleaned(notebook)) + "\n"
     if after == before:
         return False
@@ -135,7 +135,6 @@ def refresh(path):
 def main(argv=None):
     """Refresh the masters named (all without a name) and check them. Gives the exit code."""
     os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")  # the kernel of this environment
-    os.environ["RINGLAB_PROGRESS"] = "off"  # no bars among the outputs
     from nbclient.exceptions import CellExecutionError
 
     words = sys.argv[1:] if argv is None else list(argv)
