@@ -33,6 +33,7 @@ _LAZY = {
     "wait_graph": "views.waitgraph",
     "skyline": "views.figures",
     "link_map": "views.figures",
+    "measure": "measuring",
     "compare": "comparison",
     "winners": "comparison",
     "card": "cards",

@@ -1,5 +1,6 @@
 """`comm`: what a program started by `rl.launch` gets on each rank."""
 
+import contextlib
 import zlib
 from collections.abc import Callable
 from typing import NamedTuple
@@ -58,6 +59,22 @@ class Comm:
     def empty(self, shape, dtype=float):
         """A new array, not initialised: on wire="shm" one that need not be copied before it is lent."""
         return self._endpoint.empty(shape, dtype)
+
+    @contextlib.contextmanager
+    def lending(self, arrays):
+        """Within this, `send` may lend `arrays`, where the wire can, as the ring does; in the end all loans were read.
+
+        What was lent must not change before its receiver has read it.
+        """
+        endpoint = self._endpoint
+        endpoint.line = calling_line()
+        endpoint.lend(endpoint.can_lend, arrays)
+        try:
+            yield
+            endpoint.settle()
+        finally:
+            endpoint.lend(False)
+            endpoint.line = 0
 
     def allreduce(self, x, op="sum", algorithm="ring", out=None, name=""):
         """The sum (mean, max, min) of all ranks' `x`: a new array of the same shape and dtype.
