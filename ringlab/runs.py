@@ -7,7 +7,7 @@ import os
 
 import numpy as np
 
-from . import remarks, reports, source
+from . import aftermath, remarks, reports, source
 from . import trace as traces
 from .algorithms import ALGORITHMS
 from .dtypes import name_of
@@ -116,7 +116,8 @@ def run(
     floats, else the inputs' own).  wire_dtype: dtype in which messages travel (by default that of the sums).  adopt:
     when that is narrower, a sender keeps what its receivers see; without it replicas differ.
 
-    Raises a `ringlab.verdicts.RinglabError` when the call cannot finish. A wrong sum does not raise: see `run.verdict`.
+    Raises a `ringlab.verdicts.RinglabError` when the call cannot finish; its `trace` is what happened until then. A
+    wrong sum does not raise: see `run.verdict`.
     """
     function = resolve(algorithm)
     arrays = check_inputs(inputs, ranks, size, virtual=wire == "virtual")
@@ -127,29 +128,34 @@ def run(
     travels = dtype if wire_dtype is None else same_kind(dtype, wire_dtype, "wire_dtype")
     remarks.on_options(dtype, accumulate_dtype(arrays[0].dtype, op))
     buffers = [buffer_of(array, dtype) for array in arrays]
+    values = _first_values(buffers, ranks, pieces_of(function))
+    clock = "virtual" if wire == "virtual" else "real"
     play = _virtual if wire == "virtual" else _real
-    returned, programs, probe, seconds, dropped = play(
-        function,
-        buffers,
-        op,
-        wire,
-        timeout,
-        wraps=wraps,
-        wire_dtype=None if travels == dtype else name_of(travels),
-        adopt=adopt,
-        world=world,
-        network=network,
-        eager=eager,
-    )
+    try:
+        returned, programs, probe, seconds, dropped = play(
+            function,
+            buffers,
+            op,
+            wire,
+            timeout,
+            wraps=wraps,
+            wire_dtype=None if travels == dtype else name_of(travels),
+            adopt=adopt,
+            world=world,
+            network=network,
+            eager=eager,
+        )
+    except RinglabError as error:
+        aftermath.keep(error, function, ranks, op=op, values=values, clock=clock)
+        raise
     flat = [_flat_result(value, rank, buffers[rank].size) for rank, value in enumerate(returned)]
     ends = result_dtype(arrays[0].dtype, dtype, accumulate is not None, op)
     outputs = [result_of(value, array.shape, ends, op, ranks) for value, array in zip(flat, arrays, strict=True)]
     words, verdict = judge_outputs(function, buffers, flat, op, probe, travels)
     lost = remarks.on_numbers(arrays, outputs, flat, op, dtype, travels)
     judged = (f"{words} ({'; '.join(lost)})" if lost else words), verdict
-    values = _first_values(buffers, ranks, pieces_of(function))
     dtypes = dtype, travels
-    about = {"op": op, "values": values, "source": source.source_of(function)}
+    about = {"op": op, "values": values, "source": source.source_of(function), "clock": clock}
     return Run(
         source.name_of(function), outputs, programs, probe, judged, seconds, wire, about, dropped, network, dtypes
     )
@@ -288,7 +294,13 @@ def _real(function, buffers, op, wire, timeout, wraps, wire_dtype, adopt, world,
                 reply["value"] = world.arena.pick_up(rank, buffers[rank])
 
     supervisor = Supervisor(world, ranks, timeout, reports.Story(probe, function=function))
-    replies, _ = supervisor.call(commands, collect)
+    try:
+        replies, _ = supervisor.call(commands, collect)
+    except RinglabError as error:
+        if supervisor.events:
+            begin = min((int(events["start"][0]) for events, _ in supervisor.events if len(events)), default=0)
+            error.left = probe, [to_program(events, begin) for events, _ in supervisor.events]
+        raise
     recorded = supervisor.events
     begin = min(reply["start"] for reply in replies)
     programs = [to_program(events, begin) for events, _ in recorded]

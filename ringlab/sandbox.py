@@ -43,7 +43,9 @@ def launch_virtual(program, args, ranks, network, timeout, world=None):
 def _there(supervisor, command):
     (reply,), _ = supervisor.call([command])
     if isinstance(reply["value"], dict):
-        raise reports.failed(reply["value"]["failed"], supervisor.story, supervisor.seconds)
+        verdict = reports.failed(reply["value"]["failed"], supervisor.story, supervisor.seconds)
+        verdict.left = supervisor.story.probe, [unpack(program) for program in reply["value"]["programs"]]
+        raise verdict
     returned, packed, seconds = reply["value"]
     return returned, [unpack(program) for program in packed], seconds
 
@@ -55,7 +57,9 @@ def _run_here(function, buffers, network, story, options):
                 function, buffers, network=network, lines="ours", on_progress=progress.reach, **options
             )
         except (Deadlock, RankFailed) as error:
-            raise reports.failed(describe_exception(error), story) from error.__cause__
+            verdict = reports.failed(describe_exception(error), story)
+            verdict.left = story.probe, error.programs
+            raise verdict from error.__cause__
         except KeyboardInterrupt:
             raise Interrupted("the call was given up; your inputs are unchanged") from None
     return returned, wire.events, max(wire.now)

@@ -51,6 +51,7 @@ class Supervisor:
         self.members = range(ranks)
         self.replies = {}
         self.raised = {}
+        self.events: list = []  # per rank (events, how many more were not kept), once the call is over
         self.begin = time.monotonic()
         self._last_look = self._last_states = None
         self._last_moved = {}
@@ -70,12 +71,14 @@ class Supervisor:
             if callable(commands):
                 commands = commands(world)
             world.used = self.begin = time.monotonic()
+            started = False
             try:
                 for rank, command in zip(self.ranks, commands, strict=True):
                     rank.channel.queue({**command, "call": world.calls})
                 self._await("ready", self.timeout + START_UP)
                 for rank in self.ranks:
                     rank.channel.queue("go")
+                started = True
                 with self._progress() as self._bar:
                     self._await("done", self.timeout)
                 self._show_prints()
@@ -91,6 +94,8 @@ class Supervisor:
                     "the call was given up; your inputs are unchanged", "the next call starts on fresh ranks"
                 ) from None
             except BaseException:
+                if started:  # before the ranks go, and their record with them
+                    self.events = [block.copy_events() for block in self.blocks]
                 world.replace()
                 raise
             finally:

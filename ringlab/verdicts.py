@@ -7,7 +7,9 @@ because lessons commit it and nbval compares it: those are fields (`err.seconds`
 When several things went wrong at once, the first in PRECEDENCE is reported.
 """
 
+import functools
 import html
+from collections.abc import Callable
 
 PRECEDENCE = ("KILLED", "EXITED", "EXCEPTION", "MISMATCH", "DEADLOCK", "STALL")
 
@@ -22,6 +24,8 @@ class RinglabError(Exception):
     """
 
     verdict = "ERROR"
+    left: tuple | None = None  # (probe, events per rank) of the run that it ended, for `trace.build`, where recorded
+    recorded: Callable | None = None  # makes `trace` of them
 
     def __init__(self, *lines, details=(), rank=None, peer=None, round=None, seconds=None, waiting=()):
         super().__init__(*lines)
@@ -37,6 +41,11 @@ class RinglabError(Exception):
         """All lines, as text: what was shown, what did not fit, and the details."""
         took = [f"after {self.seconds:.3f} s"] if self.seconds is not None else []
         return "\n".join([f"{self.verdict}: {self.lines[0]}", *self.lines[1:], *took, *self.details])
+
+    @functools.cached_property
+    def trace(self):
+        """The Trace of the run that it ended, up to where each rank stopped, for `rl.show`; None when there is none."""
+        return self.recorded() if self.recorded else None
 
     def _render_traceback_(self):
         first, *rest = str(self).split("\n")
@@ -87,14 +96,14 @@ class Deadlock(RinglabError):
 
     cycle: (rank, peer) pairs, each rank waiting for the next.  waits: a `ringlab.waits.Wait` for every rank that is
     stuck, in the cycle or behind it.  done: the ranks that had finished.  shut: None, or (rank, why) of a rank whose
-    message the network does not let through.
+    message the network does not let through.  programs: per rank its events, where a virtual wire found it.
     """
 
     verdict = "DEADLOCK"
 
-    def __init__(self, *lines, cycle=(), waits=(), done=(), shut=None, **fields):
+    def __init__(self, *lines, cycle=(), waits=(), done=(), shut=None, programs=(), **fields):
         super().__init__(*lines, **fields)
-        self.cycle = tuple(cycle)
+        self.cycle, self.programs = tuple(cycle), programs
         self.waits, self.done, self.shut = tuple(waits), tuple(sorted(done)), shut
 
 

@@ -87,6 +87,11 @@ class Player:
 def trace_of(thing):
     """The trace of a run, of an error that a run ended in, or the trace itself."""
     trace = getattr(thing, "trace", thing)
+    if trace is None:
+        raise verdicts.BadInput(
+            f"this {type(thing).__name__} has no run to show",
+            "its ranks left no record: it ended before they began, or they were one process (wire='virtual')",
+        )
     if not hasattr(trace, "events") or not hasattr(trace, "ranks"):
         raise verdicts.BadInput(
             f"rl.show needs a run or a trace, not {type(thing).__name__}", "give it what rl.run returned"

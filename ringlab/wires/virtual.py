@@ -36,12 +36,12 @@ ndarray = np.ndarray
 class RankFailed(Exception):
     """A program raised: `rank`, how many `events` it had behind it, and the exception as `__cause__`.
 
-    waits: dict rank -> Wait of the others, which ran on as far as they could.
+    waits: dict rank -> Wait of the others, which ran on as far as they could.  programs: per rank its events.
     """
 
     def __init__(self, rank, events=0):
         super().__init__(f"rank {rank} raised")
-        self.rank, self.events, self.waits = rank, events, {}
+        self.rank, self.events, self.waits, self.programs = rank, events, {}, []
 
 
 class OutPort:
@@ -140,7 +140,7 @@ class VirtualWire:
             self._end()
         if self._failed:
             first = min(self._failed, key=lambda failed: failed.rank)
-            first.waits = waits
+            first.waits, first.programs = waits, self._behind(waits)
             raise first
         if len(self._done) < self.ranks:
             raise self._stuck(waits)
@@ -483,18 +483,22 @@ class VirtualWire:
                 found[rank] = Wait(rank, self._offers[rank][0], True, line, events - 1)
         return found
 
+    def _behind(self, waits):
+        """Per rank the events that it has behind it: a send that waits for its receiver is not."""
+        return [mine[: waits[rank].events if rank in waits else None] for rank, mine in enumerate(self.events)]
+
     def _stuck(self, waits):
         from ..rounds import clocks_of
 
-        before = [self.events[rank][: waits[rank].events if rank in waits else None] for rank in range(self.ranks)]
+        before = self._behind(waits)
         clocks = clocks_of([[event[0] for event in mine] for mine in before], [[e[1] for e in mine] for mine in before])
         waits = {rank: wait._replace(round=clocks[rank]) for rank, wait in waits.items()}
         for wait in waits.values():
             head = self._link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.head
             why = head is not None and self._shut(head[0])
             if why:
-                return deadlock(waits, self._done, shut=(wait.rank, why))
-        return deadlock(waits, self._done)
+                return deadlock(waits, self._done, shut=(wait.rank, why), programs=before)
+        return deadlock(waits, self._done, programs=before)
 
     def _shut(self, link):
         """Why a message cannot take this link, in words; None when it can."""
