@@ -34,6 +34,8 @@ _LAZY = {
     "skyline": "views.figures",
     "link_map": "views.figures",
     "measure": "measuring",
+    "read_nccl": "nccl",
+    "A100": "nccl",
     "compare": "comparison",
     "winners": "comparison",
     "card": "cards",
