@@ -20,6 +20,7 @@ _LAZY = {
     "run": "runs",
     "Run": "runs",
     "show": "views.player",
+    "live": "views.live",
     "wall": "views.bricks",
     "predict": "classroom",
     "claims": "classroom",
