@@ -10,6 +10,7 @@ import time
 
 from . import reports
 from .progress import Progress
+from .pulse import Pulse
 from .record import (
     BLOCKED,
     CHECKS,
@@ -34,6 +35,10 @@ from .waits import Wait, hopeless
 TICK = 0.02  # seconds between two looks at the record
 START_UP = 30.0  # seconds that a rank may take, beyond the time limit, to load its function and what that imports
 SETTLE = 0.25  # at most this long the others may come to rest after a failure
+ASK_BEFORE = (
+    0.3  # seconds before its limit a silent rank is asked where it is: C code or a stop keeps it from answering
+)
+AT_MOST = 10  # times the limit a rank may be silent, however little of a core it got
 PRINT_LINES = 200  # per rank and call
 
 
@@ -55,6 +60,7 @@ class Supervisor:
         self.begin = time.monotonic()
         self._last_look = self._last_states = None
         self._last_moved = {}
+        self._pulses = {}  # rank -> Pulse, of those that have been silent for almost their limit
         self._bar, self._shows_bar = None, bar and not quiet
 
     def call(self, commands, collect=None):
@@ -208,7 +214,8 @@ class Supervisor:
             moved = (states[rank][3], self.ranks[rank].channel.moved)
             if self._last_moved.get(rank, (None, now))[0] != moved:
                 self._last_moved[rank] = (moved, now)
-        quiet = [rank for rank in sorted(pending) if now - self._last_moved[rank][1] > self._limit]
+                self._pulses.pop(rank, None)
+        quiet = [rank for rank in sorted(pending) if self._silent(rank, now, states)]
         if not quiet:
             return
         stuck = self._stuck(states)
@@ -226,6 +233,20 @@ class Supervisor:
             raise reports.bad_frame(
                 sender, rank, "never came, or not all of it", self._round(rank), self._waiting(stuck), self.seconds
             )
+
+    def _silent(self, rank, now, states):
+        """Whether a rank has shown nothing for its limit, though it could have; shortly before, ask where it is."""
+        silence = now - self._last_moved[rank][1]
+        last = min(ASK_BEFORE, self._limit / 2)
+        if silence < self._limit - last:
+            return False
+        if rank not in self._pulses:
+            self._pulses[rank] = Pulse(self.ranks[rank].process.pid)
+            if rank not in self._stuck(states):
+                self.ranks[rank].ask()
+        if silence <= self._limit:
+            return False
+        return self._pulses[rank].own_seconds() >= last or silence > AT_MOST * self._limit
 
     def _report_stall(self, rank, stuck):
         where = self.ranks[rank].where()
@@ -260,8 +281,12 @@ class Supervisor:
                     self.raised[rank] = message
             states = self._states()
             stuck = self._stuck(states)
+            gone = {rank for rank in self.members if rank in self.raised or not self.ranks[rank].alive}
             at_rest = all(
-                rank in stuck or rank in self.raised or states[rank][0] == DONE or not self.ranks[rank].alive
+                rank in stuck
+                or rank in gone
+                or states[rank][0] == DONE
+                or (states[rank][0] == RECEIVING and states[rank][1] in gone)  # half a message is all that came
                 for rank in self.members
             )
             if at_rest and states == before:

@@ -15,6 +15,7 @@ import signal
 import socket
 import threading
 import time
+from collections import deque
 
 import multiprocess
 from multiprocess import resource_tracker, spawn
@@ -22,7 +23,7 @@ from multiprocess import resource_tracker, spawn
 from . import hygiene, needs
 from . import rank as rank_module
 from .arena import Arena, no_room
-from .channel import Channel
+from .channel import Channel, receive_message
 from .record import Record
 from .verdicts import BadInput, Closed, NoResource, StartupFailed
 
@@ -87,23 +88,36 @@ class Rank:
     def __init__(self, process, channel, life, death):
         self.process, self.channel = process, channel
         self._life, self._death = life, death
+        self._asked = deque()  # when it was asked where it is, and has not been heard yet
 
     @property
     def alive(self):
         """Whether the process runs (asked of the system, not of a pipe)."""
         return self.process.exitcode is None
 
-    def where(self, seconds=0.3):
-        """Stack of the rank as a list of [file, line, function], or None when it cannot answer (stopped, in C code)."""
-        from .channel import receive_message
-
-        try:
-            self._life.setblocking(True)
-            self._life.settimeout(seconds)
+    def ask(self):
+        """Ask the rank where it is; `where` has the answer."""
+        with contextlib.suppress(OSError):
+            self._life.setblocking(False)
             self._life.send(b"?")
-            return receive_message(self._life)
+            self._asked.append(time.monotonic())
+
+    def where(self, seconds=0.3):
+        """Stack of the rank as a list of [file, line, function], or None when it cannot answer (stopped, in C code).
+
+        It has `seconds` from when it was last asked; it is asked now when it was not.
+        """
+        if not self._asked:
+            self.ask()
+        answer = None
+        try:
+            while self._asked:
+                self._life.settimeout(max(0.01, self._asked[-1] + seconds - time.monotonic()))
+                answer = receive_message(self._life)
+                self._asked.popleft()
         except (OSError, EOFError):
             return None
+        return answer
 
     def kill(self):
         """Kill the process, and with it all that it forked."""
