@@ -77,6 +77,11 @@ def test_frames_that_do_not_arrive_as_they_were_sent(name, round):
         rl.run("ring", wraps=[getattr(faults, name)(1, round)])
 
 
+def test_a_message_whose_description_is_cut_short_is_a_bad_frame():
+    with pytest.raises(verdicts.BadFrame, match="a message from rank 1 to rank 2 was cut short"):
+        rl.run("ring", [[float(rank)] for rank in range(4)], wraps=[faults.truncate(1, 0)])  # its chunk is empty
+
+
 @pytest.mark.parametrize("name", ["drop", "truncate"])
 def test_a_last_frame_that_is_lost_does_not_hang(name):
     with pytest.raises(verdicts.BadFrame, match="a message from rank 1 to rank 2 never came, or not all of it"):

@@ -168,7 +168,12 @@ class PipeWire:
             self._got[src] += 1
             if number != self._got[src]:
                 raise FrameError(src, self.rank, "came twice" if number < self._got[src] else "was lost")
-            return plain.decode(header, payload), tag
+            try:
+                return plain.decode(header, payload), tag
+            except MemoryError:
+                raise
+            except Exception as error:  # a header that goes on in the next message may look like anything
+                raise FrameError(src, self.rank, "was cut short") from error
 
     def lend(self, allowed, arrays=()):
         """Nothing is lent here."""
