@@ -1,13 +1,14 @@
 """The storm's plan and its checker: a checker that could not fail would be worth nothing."""
 
 import copy
+import json
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
-from ringlab.faultstorm.command import report
+from ringlab.faultstorm.figures import figures, sentences
 from ringlab.faultstorm.history import ALLOWED, violations
 from ringlab.faultstorm.plan import ELEMENTS, PLACES, RANKS, WEIGHTS, Injection, plan
 
@@ -49,14 +50,14 @@ INJECTION = Injection(0, "crash", 4, 2, 1, "send", 10, "pipe")
 def good(kind="crash", verdict="KILLED"):
     """A history without violations: one fault, one clean call, nothing left."""
     injection = INJECTION._replace(kind=kind)._asdict()
-    end = {"what": "end", "n": 0, "right": verdict is None, "rank": 2, "world": "pipe 4"}
+    end = {"what": "end", "n": 0, "right": verdict is None, "rank": 2, "round": 1, "world": "pipe 4"}
     end |= {"seconds": 1.0, "latency": 0.01}
     return [
         {"what": "call", "n": 0, "call": "faulty", "injection": injection},
         {**end, "call": "faulty", "verdict": verdict, "call_number": 1},
         {"what": "call", "n": 0, "call": "clean", "injection": injection},
         {**end, "call": "clean", "verdict": None, "right": True, "rank": None, "call_number": 2, "latency": None},
-        {"what": "left", "processes": [], "segments": [], "sockets": 0},
+        {"what": "left", "processes": [], "segments": [], "files": [], "sockets": 0},
     ]
 
 
@@ -86,12 +87,14 @@ BROKEN = {
     "None instead of KILLED": change(1, verdict=None, right=True),
     "OOPS is not on the list of verdicts": change(1, verdict="OOPS"),
     "rank 3 was named, the fault was on [2]": change(1, rank=3),
+    "round 2 was named, the fault was in round 1": change(1, round=2),
     "call number 1 is not new in its world": change(3, call_number=1),
     "the faulty call never ended": drop(1),
     "a clean call ended that had not begun": drop(2),
     "the clean call never ended": drop(3),
     "left behind: processes [17]": change(4, processes=[17]),
     "left behind: segments ['psm_x']": change(4, segments=["psm_x"]),
+    "left behind: files ['pymp-x']": change(4, files=["pymp-x"]),
     "left behind: sockets 1": change(4, sockets=1),
     "injection 0: hang": lambda history: history.insert(1, {"what": "hang", "n": 0}),
 }
@@ -110,11 +113,22 @@ def test_a_clean_call_may_not_be_replaced_by_anything():
     assert violations(history) == ["injection 0 (between), faulty call: a wrong result was returned as good"]
 
 
-def test_the_report_counts():
-    lines = report(good(), seed=9).splitlines()
+def test_the_figures_count():
+    found = {"seed": 9, **figures(good())}
+    assert (found["faults"], found["calls"], found["wrong_results"], found["hangs"]) == (1, 2, 0, 0)
+    assert (found["places"], found["fewest_visits"]) == (1, 1)
+    assert found["detection"] == {"median": 0.01, "p99": 0.01, "max": 0.01}
+    lines = sentences(found)
     assert lines[0] == "1 faults with seed 9: 0 hangs, 0 wrong results in 2 calls"
-    assert lines[2] == "verdicts: KILLED 1"
-    assert "median 10 ms" in lines[3]
+    assert lines[3] == "verdicts: KILLED 1"
+    assert "median 0.010 s" in lines[5]
+    broken = good()
+    broken[3].update(right=False)
+    broken[4].update(processes=[1], segments=["a", "b"], sockets=3)
+    broken.insert(1, {"what": "hang", "n": 0})
+    found = figures(broken)
+    counted = ("wrong_results", "hangs", "processes_left", "segments_left", "files_left", "listening_sockets")
+    assert [found[name] for name in counted] == [1, 1, 1, 2, 0, 3]
 
 
 def storm(count, seed, *more):
@@ -122,16 +136,36 @@ def storm(count, seed, *more):
     return subprocess.run(command, capture_output=True, text=True, timeout=1800)
 
 
-@pytest.mark.slow
-def test_a_small_storm(tmp_path):
-    done = storm(60, 11, "--json", str(tmp_path / "history.jsonl"))
+LEAST = {"hangs": 0, "wrong_results": 0, "processes_left": 0, "segments_left": 0, "files_left": 0}
+LEAST |= {"listening_sockets": 0, "violations": 0}
+
+
+def stormed(tmp_path, count, seed, *more):
+    """The figures of a storm that must obey all rules; times within ten times what we promise."""
+    done = storm(count, seed, "--json", str(tmp_path / "history.jsonl"), *more)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "60 faults with seed 11: 0 hangs, 0 wrong results in 120 calls" in done.stdout
-    assert "0 processes and 0 segments left behind" in done.stdout
     assert done.stdout.endswith("0 violations\n")
+    found = json.loads((tmp_path / "history.jsonl").read_text().splitlines()[-1])
+    assert {name: found[name] for name in LEAST} == LEAST
+    assert (found["faults"], found["calls"]) == (count, 2 * count)
+    assert found["detection"]["p99"] <= 1 and found["detection"]["max"] <= 10
+    assert found["stall"]["max"] <= 2.5
+    assert found["again"]["max"] <= 30
+    return found
+
+
+@pytest.mark.slow
+def test_two_hundred_faults(tmp_path):
+    stormed(tmp_path, 200, 11, "--start", "forkserver", "--jobs", "2")
 
 
 @pytest.mark.night
-def test_a_long_storm():
-    done = storm(2000, 12, "--start", "forkserver")
-    assert done.returncode == 0, done.stdout + done.stderr
+def test_ranks_that_are_spawned_add_no_listening_socket_in_a_storm(tmp_path):
+    stormed(tmp_path, 100, 13)
+
+
+@pytest.mark.night
+def test_a_long_storm(tmp_path):
+    found = stormed(tmp_path, 2000, 12, "--start", "forkserver", "--jobs", "2")
+    assert found["places"] == sum(2 * (p - 1) for p in RANKS) * len(PLACES)
+    assert found["fewest_visits"] >= 4

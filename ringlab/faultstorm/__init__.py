@@ -6,5 +6,7 @@ Its files:
     worker.py    plays them, in a process of its own, and writes a history
     watch.py     the watchdog outside: what hangs, and what is left behind
     history.py   the rules, and the check of a history against them
-    command.py   the command line and its report
+    leftovers.py what is left: processes, shared memory, files, listening sockets
+    figures.py   how often, how long, how evenly
+    command.py   the command line
 """

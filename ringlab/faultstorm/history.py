@@ -4,8 +4,9 @@ A history is a list of dicts, one per line of the JSONL file:
 
     {"what": "call", "n": 7, "call": "faulty" | "clean", "injection": {...}}
     {"what": "end", "n": 7, "call": ..., "verdict": None or a name, "right": bool, "rank": who, "round": where,
-     "call_number": of the world, "world": which, "seconds": ..., "latency": from the fault to the verdict}
-    {"what": "left", "processes": [...], "segments": [...], "sockets": n}        when a worker has closed
+     "call_number": of the world, "world": which, "seconds": ..., "latency": from the fault to the verdict,
+     "descriptors": open in the kernel after a clean call}
+    {"what": "left", "processes": [...], "segments": [...], "files": [...], "sockets": n}    when a worker has closed
     {"what": "hang", "n": 7}                                                     when the watchdog had to step in
 """
 
@@ -51,8 +52,8 @@ def violations(history):
             found += _judge_end(line, open_call["injection"], last_number)
             open_call = None
         elif what == "left":
-            kinds = ("processes", "segments", "sockets")
-            found += [f"left behind: {name} {line[name]}" for name in kinds if line[name]]
+            kinds = ("processes", "segments", "files", "sockets")
+            found += [f"left behind: {name} {line[name]}" for name in kinds if line.get(name)]
     if open_call is not None:
         found.append(f"injection {open_call['n']}: the {open_call['call']} call never ended")
     return found
@@ -81,4 +82,6 @@ def _judge_end(line, injection, last_number):
         suspects = {injection["rank"], injection["second"]} - {None}
         if line["rank"] not in suspects:
             found.append(f"{who}: rank {line['rank']} was named, the fault was on {sorted(suspects)}")
+        elif line["round"] != injection["round"]:
+            found.append(f"{who}: round {line['round']} was named, the fault was in round {injection['round']}")
     return found

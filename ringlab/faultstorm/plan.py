@@ -28,6 +28,7 @@ WEIGHTS = {
     "delay": 2,
     "truncate": 2,
 }
+AT_SEND = ("drop", "duplicate", "truncate")  # these strike where a message is sent, whatever the plan says
 SILENT = ("stop", "hang", "grip", "drop", "truncate")  # found by the time limit, which is short for them
 SILENT_SECONDS, PATIENT_SECONDS = 0.5, 20.0
 

@@ -4,44 +4,63 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 
 from tqdm.auto import tqdm
 
+from . import leftovers
+
 MARKER = "RINGLAB_STORM"
+LOOK_EVERY = 50  # injections between two looks for listening sockets
 GRACE = 30.0  # seconds beyond the time limit after which a call hangs; a busy machine may need to start eight ranks
 
 
-def storm(injections, start="spawn", progress=True):
-    """Play all injections; the history, as a list of dicts."""
-    history, left = [], list(injections)
-    bar = tqdm(total=len(left), desc="faults", unit="fault", disable=not progress, file=sys.stderr)
-    round = 0
-    while left:
-        done = _one_worker(left, history, bar, start, f"{os.getpid()}-{round}")
-        left, round = left[done:], round + 1
+def storm(injections, start="spawn", progress=True, jobs=1):
+    """Play all injections; the history, as a list of dicts.
+
+    `jobs` workers play at a time, each its own share: while one waits for a time limit, another has the cores.
+    """
+    histories = [[] for _ in range(jobs)]
+    bar = tqdm(total=len(injections), desc="faults", unit="fault", disable=not progress, file=sys.stderr)
+    threads = [
+        threading.Thread(target=_one_job, args=(injections[job::jobs], histories[job], bar, start, job))
+        for job in range(jobs)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     bar.close()
-    return history
+    return [line for history in histories for line in history]
+
+
+def _one_job(injections, history, bar, start, job):
+    round = 0
+    while injections:
+        done = _one_worker(injections, history, bar, start, f"{os.getpid()}-{job}-{round}")
+        injections, round = injections[done:], round + 1
 
 
 def _one_worker(injections, history, bar, start, marker):
     """How many of the injections one worker got through (the last one perhaps by hanging)."""
+    folder = tempfile.mkdtemp(prefix="ringlab-storm-")  # what the worker leaves in its temporary folder is its own
     worker = subprocess.Popen(
         [sys.executable, "-m", "ringlab.faultstorm.worker", start],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, MARKER: marker},
+        env={**os.environ, MARKER: marker, "TMPDIR": folder},
         start_new_session=True,
     )
     lines = queue.Queue()
     threading.Thread(target=_read, args=(worker.stdout, lines), daemon=True).start()
     threading.Thread(target=_feed, args=(worker.stdin, injections), daemon=True).start()
-    done, ended_calls = 0, 0
+    done, sockets, semaphores = 0, 0, set()
     limit = GRACE
     while done < len(injections):
         try:
@@ -51,15 +70,24 @@ def _one_worker(injections, history, bar, start, marker):
         if line is None:  # nothing came in time, or the worker has died
             history.append({"what": "hang", "n": injections[done].number})
             done += 1
+            _kill(worker)
             break
         history.append(line)
         limit = GRACE + injections[min(done, len(injections) - 1)].timeout
-        ended_calls += line["what"] == "end"
         if line["what"] == "end" and line["call"] == "clean":
             done += 1
             bar.update()
+            if done % LOOK_EVERY == 0 or done == len(injections):
+                sockets = max(sockets, leftovers.listening(MARKER, marker))
+                semaphores |= leftovers.semaphores(MARKER, marker)
+    with contextlib.suppress(OSError):
+        worker.stdin.close()
     _end(worker)
-    history.append(_left(marker, worker.pid))
+    allowed = start == "forkserver"  # its server has one Unix socket, in its own temporary folder
+    left = leftovers.after(MARKER, marker, worker.pid, folder)
+    left["segments"] = sorted({*left["segments"], *semaphores})
+    history.append({"what": "left", **left, "sockets": max(0, sockets - allowed)})
+    shutil.rmtree(folder, ignore_errors=True)
     return done
 
 
@@ -70,11 +98,10 @@ def _read(stream, lines):
 
 
 def _feed(stream, injections):
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):  # the worker has died
         for injection in injections:
             stream.write(json.dumps(list(injection)) + "\n")
             stream.flush()
-        stream.close()
 
 
 def _end(worker):
@@ -82,29 +109,10 @@ def _end(worker):
     try:
         worker.wait(20)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(OSError):
-            os.killpg(worker.pid, signal.SIGKILL)
+        _kill(worker)
         worker.wait()
 
 
-def _left(marker, pid, patience=5.0):
-    """What is still there `patience` seconds after the worker's end: processes of ours, shared memory, listeners."""
-    end = time.monotonic() + patience
-    wake = threading.Event()
-    while (alive := _processes(marker)) and time.monotonic() < end:
-        wake.wait(0.05)
-    return {"what": "left", "processes": alive, "segments": _segments(pid), "sockets": 0}
-
-
-def _processes(marker):
-    found, wanted = [], f"{MARKER}={marker}".encode()
-    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
-            if wanted in file.read().split(b"\0"):
-                found.append(int(pid))
-    return found
-
-
-def _segments(pid):
-    names = os.listdir("/dev/shm") if os.path.isdir("/dev/shm") else ()  # nosec B108
-    return sorted(name for name in names if name.startswith(f"ringlab_{pid}_"))
+def _kill(worker):
+    with contextlib.suppress(OSError):
+        os.killpg(worker.pid, signal.SIGKILL)

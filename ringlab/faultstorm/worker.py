@@ -13,7 +13,7 @@ from .. import faults
 from ..algorithms import ring_allreduce
 from ..verdicts import RinglabError
 from ..world import World
-from .plan import Injection
+from .plan import AT_SEND, Injection
 
 
 def main():
@@ -65,10 +65,15 @@ def ended(world, inputs, expected, wraps, timeout, call):
         "rank": getattr(error, "rank", None),
         "round": getattr(error, "round", None),
         "call_number": world.calls,
-        "world": f"{world.wire} {world.size}",
+        "world": f"{world.wire} {world.size} of {os.getpid()}",
+        "descriptors": _descriptors() if call == "clean" else None,
         "seconds": (end - begin) / 1e9,
         "latency": (end - min(struck)) / 1e9 if struck and error else None,
     }
+
+
+def _descriptors():
+    return len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc") else None
 
 
 def distinct(injection):
@@ -90,7 +95,7 @@ def fault_of(injection):
     if kind == "delay":
         return [faults.delay(rank, round, seconds=0.01).at(injection.place)]
     fault = getattr(faults, kind)(rank, round)
-    return [fault if kind in ("drop", "duplicate", "truncate") else _telling(fault.at(injection.place))]
+    return [fault if kind in AT_SEND else _telling(fault.at(injection.place))]
 
 
 def _exit(clock):
