@@ -53,6 +53,15 @@ def slots(terms, ranks):
     return text + "".join(f" r{rank}x{terms.count(rank)}" for rank in twice)
 
 
+def chunk_name(chunk, pieces=1):
+    """What a chunk is called: 'c2', or 'c2a' and 'c2b' when each chunk is cut in two pieces, numbered on.
+
+    >>> chunk_name(2), chunk_name(5, pieces=2)
+    ('c2', 'c2b')
+    """
+    return f"c{chunk}" if pieces <= 1 else f"c{chunk // pieces}{chr(ord('a') + chunk % pieces)}"
+
+
 class Trace:
     """What happened in one run, event by event, in order of (round, rank, program).
 
@@ -100,6 +109,10 @@ class Trace:
     def initial(self):
         """Terms at the start: per rank and chunk, the rank's own."""
         return tuple(tuple((rank,) for _ in range(self.nchunks)) for rank in range(self.ranks))
+
+    def name_of(self, chunk):
+        """What a chunk is called: 'c2', or 'c2a' where the algorithm works on half chunks."""
+        return chunk_name(chunk, self.nchunks // max(1, self.ranks))
 
     def by_rank(self, rank):
         """The (event, changes) pairs of one rank, in the order of its program."""
@@ -176,7 +189,7 @@ class Trace:
         held = self.holds(round)
         head = "at the start" if round < 0 else f"after round {round}"
         rows = {
-            f"c{chunk}": [slots(held[rank][chunk], self.ranks) for rank in range(self.ranks)]
+            self.name_of(chunk): [slots(held[rank][chunk], self.ranks) for rank in range(self.ranks)]
             for chunk in range(self.nchunks)
         }
         return _grid(head, [f"rank {rank}" for rank in range(self.ranks)], rows)
@@ -306,9 +319,10 @@ class Trace:
         if not len(chunks):
             return "nothing"
         if len(chunks) == 1:
-            return f"c{chunks[0]} {slots(terms[0], self.ranks)}"
+            return f"{self.name_of(chunks[0])} {slots(terms[0], self.ranks)}"
         consecutive = list(chunks) == list(range(chunks[0], chunks[0] + len(chunks)))
-        name = f"c{chunks[0]}-c{chunks[-1]}" if consecutive else ",".join(f"c{chunk}" for chunk in chunks)
+        names = [self.name_of(chunk) for chunk in chunks]
+        name = f"{names[0]}-{names[-1]}" if consecutive else ",".join(names)
         return f"{name} {slots(terms[0], self.ranks)}" if len(set(terms)) == 1 else name
 
     def _need_provenance(self):

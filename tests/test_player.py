@@ -80,6 +80,13 @@ def test_a_landing_is_never_earlier_than_the_one_before_it():
             assert rounds == sorted(rounds)
 
 
+def test_half_chunks_are_called_alike_in_tables_and_pictures():
+    trace = traced(rl.two_way_ring_allreduce, 2)
+    assert [line.split()[0] for line in trace.state(-1).splitlines()[1:]] == ["c0a", "c0b", "c1a", "c1b"]
+    assert "c0a 0·" in trace.table(round=0)
+    assert ">c1b</text>" in picture(rl.show(trace)._repr_html_())
+
+
 def test_repr_is_one_fixed_line():
     run = rl.run(rl.ring_allreduce, wire="virtual")
     assert repr(rl.show(run)) == "player: ring_allreduce, 4 ranks, 6 rounds, 24 messages"

@@ -33,7 +33,7 @@ function makeQuiz(run, rank) {
     const help = Math.min(asked.misses, 3) - 1;
     return {
       right: false,
-      text: `Not c${c}: ${originOf(c, asked.t)}. ${helps[help]}`,
+      text: `Not ${chunkName(run, c)}: ${originOf(c, asked.t)}. ${helps[help]}`,
       reveal: help === 2 ? m.chunks[0] : null,
     };
   }

@@ -106,6 +106,12 @@ function numberText(x) {
   return size < 1e-3 || size >= 1e6 ? x.toExponential(1).replace("e+", "e") : String(Number(x.toPrecision(4)));
 }
 
+// "c2"; of an algorithm that works on half chunks "c2a" and "c2b".
+function chunkName(run, c) {
+  const pieces = run.C / run.P;
+  return pieces > 1 ? `c${Math.floor(c / pieces)}${"abcdefgh"[c % pieces]}` : `c${c}`;
+}
+
 // -- scenes ------------------------------------------------------------------------------------------------
 
 // Stop number `s`, at rest or (`flying`) with its messages on their way.

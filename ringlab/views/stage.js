@@ -73,7 +73,7 @@ function makeStage(run) {
       layers.names.append(label(cls, plan.colX(r) + col / 2, y0 - 9, words, { "data-hit": `rank ${rank}` }));
     }
     for (let c = 0; c < run.C; c += everyChunk)
-      layers.names.append(label("name row", x0 - 8, plan.rowY(c) + pitch / 2 + 4, `c${c}`));
+      layers.names.append(label("name row", x0 - 8, plan.rowY(c) + pitch / 2 + 4, chunkName(run, c)));
     if (col < 48) layers.names.append(label("name row", x0 - 5, y0 - 9, "rank"));
     if (plan.ghost)
       layers.names.append(svg("path", { class: "edge", d: `M${plan.colX(run.P)} ${y0 - 20}V${plan.rowY(run.C)}` }));
@@ -181,12 +181,12 @@ function makeStage(run) {
   }
 
   function shortName(chunks, nbytes) {
-    const [first] = chunks;
+    const [first, last] = [chunks[0], chunks.at(-1)].map((c) => chunkName(run, c));
     const more = chunks.length - 1;
     if (more < 0) return `${nbytes ?? "?"} B`;
-    if (!more) return `c${first}`;
+    if (!more) return first;
     if (more + 1 === run.C) return "all";
-    return chunks.at(-1) - first === more ? `c${first}–${chunks.at(-1)}` : `c${first} +${more}`;
+    return chunks.at(-1) - chunks[0] === more ? `${first}–${last.slice(1)}` : `${first} +${more}`;
   }
 
   function drawArrows(scene, view) {

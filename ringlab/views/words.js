@@ -14,9 +14,10 @@ function micro(us) {
 function chunkText(run, chunks) {
   if (!chunks.length) return "a message";
   if (chunks.length === run.C && run.C > 1) return "all chunks";
-  if (chunks.length === 1) return `c${chunks[0]}`;
+  if (chunks.length === 1) return chunkName(run, chunks[0]);
   const consecutive = chunks.at(-1) - chunks[0] === chunks.length - 1;
-  return consecutive ? `c${chunks[0]}–c${chunks.at(-1)}` : listed(chunks.map((c) => `c${c}`));
+  const names = chunks.map((c) => chunkName(run, c));
+  return consecutive ? `${names[0]}–${names.at(-1)}` : listed(names);
 }
 
 function termsWords(run, terms) {
@@ -31,7 +32,7 @@ function termsWords(run, terms) {
 // "c2 on rank 0: ranks 0, 2, 3; 1 missing"
 function cellWords(run, held, r, c) {
   const terms = held[r * run.C + c];
-  const name = `c${c} on rank ${r}`;
+  const name = `${chunkName(run, c)} on rank ${r}`;
   if (!terms) return name;
   if (terms.complete) return `${name}: all ${plural(run.P, "rank")}, complete`;
   if (!terms.ranks.length) return `${name}: something else than sums of the inputs`;
@@ -49,7 +50,7 @@ function narrate(run, s, focus, aloud) {
   if (kind === "round") return narrateRound(run, t, focus, aloud);
   if (kind === "turn") return narrateTurn(run, t);
   if (kind === "done") return narrateDone(run, focus);
-  if (kind === "failed") return narrateFailure(run.failure);
+  if (kind === "failed") return narrateFailure(run);
   return narrateStart(run);
 }
 
@@ -62,7 +63,7 @@ function narrateStart(run) {
   if (run.P === 1) return "One rank: its gradient is the sum already.";
   if (!run.known) return "Whose gradients the messages carry is not known for this run.";
   const value = run.decimal ? ` Rank r holds 10 to the r: ${"1".repeat(run.P)} will mean everybody once.` : "";
-  return `Every rank holds only its own gradient, in ${plural(run.C, "chunk")}.${value}`;
+  return `Every rank holds only its own gradient, in ${plural(run.C, run.C > run.P ? "half chunk" : "chunk")}.${value}`;
 }
 
 function narrateRound(run, t, focus, aloud) {
@@ -139,18 +140,20 @@ function outcome(run) {
   return complete < held.length ? ` ${complete} of ${held.length} chunks are complete.` : "";
 }
 
-const FATES = { KILLED: "died", EXITED: "left", EXCEPTION: "stopped with an error", STALL: "stopped moving" };
+const FATES = { KILLED: "died", EXITED: "left", STALL: "stopped moving" };
 
-function narrateFailure({ rank, round, verdict, text, waiting }) {
+function narrateFailure(run) {
+  const { rank, round, verdict, text, waiting } = run.failure;
   const waits = ([who, peer]) => `rank ${who} waits for rank ${peer}`;
   if (verdict === "DEADLOCK" && waiting.length)
     return `Nobody can move: ${waiting.slice(0, 4).map(waits).join(", ")}${waiting.length > 4 ? " and so on" : ""}.`;
-  if (!FATES[verdict] || rank == null) return text.split("\n")[0];
+  const [reason] = text.split("\n");
+  const waiter = rank == null ? null : waiting.find(([, peer]) => peer === rank);
+  const what = waiter?.[2] == null ? "a message" : chunkName(run, waiter[2]);
+  const whoWaits = waiter && `Rank ${waiter[0]} waits for ${what} from`;
+  if (!FATES[verdict] || rank == null) return waiter ? `${reason} ${whoWaits} it.` : reason;
   const fate = FATES[verdict] + (round == null ? "" : ` in round ${round}`);
-  const waiter = waiting.find(([, peer]) => peer === rank);
-  if (!waiter) return `Rank ${rank} ${fate}.`;
-  const what = waiter[2] == null ? "a message" : `c${waiter[2]}`;
-  return `Rank ${waiter[0]} waits for ${what} from rank ${rank}, which ${fate}.`;
+  return waiter ? `${whoWaits} rank ${rank}, which ${fate}.` : `Rank ${rank} ${fate}.`;
 }
 
 function narrateTime(run, now) {
@@ -232,7 +235,7 @@ function glyphText(run, terms) {
 function partsText(run, chunks, terms) {
   if (!terms?.length) return chunkText(run, chunks);
   if (terms.every((x) => x.text === terms[0].text)) return `${chunkText(run, chunks)} ${glyphText(run, terms[0])}`;
-  return chunks.map((c, i) => `c${c} ${glyphText(run, terms[i])}`).join(", ");
+  return chunks.map((c, i) => `${chunkName(run, c)} ${glyphText(run, terms[i])}`).join(", ");
 }
 
 const heldText = (run, changes) =>

@@ -68,6 +68,16 @@ def test_sixteen_ranks_show_counts_and_more_show_bars(show):
     assert many.say().startswith("Round 0 of 46, adding. Every rank sends its own chunk. Rank 1 gets c0")
 
 
+def test_half_chunks_are_called_by_their_chunk(show):
+    shown = show(rl.show(traced(rl.two_way_ring_allreduce)), reduced_motion="reduce")
+    assert shown.say().startswith("Every rank holds only its own gradient, in 8 half chunks.")
+    assert shown[".names .row"].all_text_contents()[:3] == ["c0a", "c0b", "c1a"]
+    shown.press("ArrowRight")
+    assert "Rank 1 gets c0a from rank 0" in shown.say()
+    shown['[data-hit="cell 1 0"]'].first.hover()
+    assert shown[".tip"].inner_text() == "c0a on rank 1: ranks 0, 1; 2, 3 missing"
+
+
 def test_what_is_not_known_is_said(show):
     trace = traced(ranks=3)
     programs = [[(event._replace(terms=None, chunks=()), ()) for event, _ in trace.by_rank(rank)] for rank in range(3)]
