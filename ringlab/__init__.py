@@ -21,6 +21,7 @@ _LAZY = {
     "Run": "runs",
     "show": "views.player",
     "live": "views.live",
+    "timeline": "views.timeline",
     "wall": "views.bricks",
     "predict": "classroom",
     "claims": "classroom",

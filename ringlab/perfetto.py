@@ -9,9 +9,11 @@ so sends that do get tracks of their own.
 """
 
 from .criticalpath import critical_path
-from .spans import ADD, SEND, chunk_names, spans_of
+from .spans import ADD, SEND, chunk_names, lanes_of, spans_of
 from .trace import slots
 from .verdicts import BadInput
+
+PROGRAM = 0  # the track of a rank on which it waits and adds
 
 
 def trace_events(trace):
@@ -19,13 +21,15 @@ def trace_events(trace):
     tracks = _Tracks()
     critical = _critical(trace)
     sends, programs, arrows = [], [], _Arrows()
-    spans = [span for rank in range(trace.ranks) for span in spans_of(trace, rank)]
-    for span in spans:
-        if span.kind == SEND:
-            sends += _send(trace, span, tracks.lane(span.rank, span), arrows, critical)
-    for span in spans:
-        if span.kind != SEND:
-            programs += _received(trace, span, tracks.program(span.rank), arrows)
+    spans = [spans_of(trace, rank) for rank in range(trace.ranks)]
+    for rank, mine in enumerate(spans):
+        sent = [span for span in mine if span.kind == SEND]
+        for span, lane in zip(sent, lanes_of(sent), strict=True):
+            sends += _send(trace, span, tracks.of(rank, 1 + lane), arrows, critical)
+    for rank, mine in enumerate(spans):
+        for span in mine:
+            if span.kind != SEND:
+                programs += _received(trace, span, tracks.of(rank, PROGRAM), arrows)
     # at equal times an arrow's beginning comes before its end: the sort is stable
     events = sorted([*sends, *programs, *_failed(trace, tracks)], key=lambda event: event["ts"])
     return {
@@ -59,22 +63,11 @@ class _Tracks:
     """Numbers of processes and threads: none is 0, which viewers take for the idle task, and none comes twice."""
 
     def __init__(self):
-        self.numbers = {}  # (rank, 0 for the program or 1, 2, ... for sends) -> thread
-        self.busy = {}  # (rank, lane) -> until when
+        self.numbers = {}  # (rank, track of the rank) -> thread
 
-    def program(self, rank):
-        return self._number(rank, 0)
-
-    def lane(self, rank, span):
-        """The first of the rank's tracks for sends that is free when this one starts."""
-        lane = 1
-        while self.busy.get((rank, lane), span.start) > span.start:
-            lane += 1
-        self.busy[rank, lane] = span.end
-        return self._number(rank, lane)
-
-    def _number(self, rank, lane):
-        return rank + 1, self.numbers.setdefault((rank, lane), len(self.numbers) + 1)
+    def of(self, rank, track):
+        """(process, thread) of a rank's track: PROGRAM, or 1, 2, ... for sends."""
+        return rank + 1, self.numbers.setdefault((rank, track), len(self.numbers) + 1)
 
 
 class _Arrows:
@@ -147,10 +140,11 @@ def _received(trace, span, track, arrows):
 
 def _names(trace, tracks):
     for rank in range(trace.ranks):
+        tracks.of(rank, PROGRAM)  # also of one that did nothing
         yield _named("process_name", rank + 1, 0, {"name": f"rank {rank}"})
         yield _named("process_sort_index", rank + 1, 0, {"sort_index": rank})
     for (rank, lane), tid in sorted(tracks.numbers.items()):
-        text = "program" if lane == 0 else "sends" if lane == 1 else f"sends ({lane})"
+        text = "program" if lane == PROGRAM else "sends" if lane == 1 else f"sends ({lane})"
         yield _named("thread_name", rank + 1, tid, {"name": text})
         yield _named("thread_sort_index", rank + 1, tid, {"sort_index": lane})
 
@@ -163,7 +157,7 @@ def _failed(trace, tracks):
     failure = trace.failure
     if failure is None or failure.get("rank") is None:
         return []
-    pid, tid = tracks.program(failure["rank"])
+    pid, tid = tracks.of(failure["rank"], PROGRAM)
     last = max((event.end for event, _ in trace.by_rank(failure["rank"])), default=0)
     about = {"ph": "i", "name": str(failure["verdict"]), "cat": "failure", "s": "p"}
     return [{**about, "pid": pid, "tid": tid, "ts": microseconds(last), "args": {"text": str(failure["text"])}}]

@@ -76,3 +76,13 @@ def chunk_names(chunks):
     if len(chunks) > 1 and chunks == tuple(range(chunks[0], chunks[0] + len(chunks))):
         return f"c{chunks[0]}-c{chunks[-1]}"
     return ",".join(f"c{chunk}" for chunk in chunks)
+
+
+def lanes_of(spans):
+    """Per span a lane, from 0: the first that is free when it starts. Spans that do not overlap share lane 0."""
+    lanes, busy = [], []  # busy[lane]: until when
+    for span in spans:
+        lane = next((lane for lane, until in enumerate(busy) if until <= span.start), len(busy))
+        busy[lane : lane + 1] = [span.end]
+        lanes.append(lane)
+    return lanes
