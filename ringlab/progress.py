@@ -1,6 +1,10 @@
-"""A bar for what takes longer than two seconds, and nothing for what does not."""
+"""A bar for what takes longer than two seconds, and nothing for what does not.
+
+Only on the main thread: in a notebook, what a thread shows would land under whatever cell ran last.
+"""
 
 import os
+import threading
 import time
 
 PATIENCE = 2.0  # seconds before a bar is shown
@@ -17,6 +21,8 @@ class Progress:
         self._what, self._total, self._unit = what, total, unit
         self._next = time.monotonic() + PATIENCE
         self._bar = None
+        if threading.current_thread() is not threading.main_thread():
+            self._next = float("inf")
 
     def __enter__(self):
         return self
