@@ -38,6 +38,8 @@ _LAZY = {
     "measure": "measuring",
     "read_nccl": "nccl",
     "A100": "nccl",
+    "forecast": "forecasting",
+    "curves": "views.curves",
     "compare": "comparison",
     "winners": "comparison",
     "card": "cards",

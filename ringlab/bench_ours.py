@@ -12,8 +12,8 @@ from .world import World
 TIMEOUT = 300  # seconds for one measurement on a busy machine
 
 
-def _program(comm, nbytes, count, warm, resident, algorithm):
-    """One measurement on one rank; see `bench_timing.measure`."""
+def one_allreduce(comm, nbytes, count, warm, resident, algorithm):
+    """On a rank: one measurement of `bench_timing.measure`, in shared memory (`resident`) or in memory of its own."""
     x = comm.empty(nbytes // 4, np.float32) if resident else np.empty(nbytes // 4, np.float32)
 
     def allreduce(x):
@@ -62,7 +62,7 @@ class OurJob:
     def measure(self, wire, resident, algorithm, nbytes, count, warm):
         """(seconds of the slowest rank per all-reduce, whether all results are right)."""
         args = (nbytes, count, warm, resident, algorithm)
-        found = self._world.launch(_program, args=args, wire=wire, timeout=TIMEOUT, progress=False)
+        found = self._world.launch(one_allreduce, args=args, wire=wire, timeout=TIMEOUT, progress=False)
         return max(seconds for seconds, _ in found), all(right for _, right in found)
 
     def memory(self, nbytes, count):
