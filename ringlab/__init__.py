@@ -22,6 +22,7 @@ _LAZY = {
     "show": "views.player",
     "live": "views.live",
     "timeline": "views.timeline",
+    "explore": "views.explorer",
     "wall": "views.bricks",
     "predict": "classroom",
     "claims": "classroom",

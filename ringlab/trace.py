@@ -1,5 +1,6 @@
 """The record of a run: a plain list of events, and the tables that are functions of it."""
 
+import functools
 import json
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ class Trace:
     def __str__(self):
         return self.table()
 
-    @property
+    @functools.cached_property
     def provenance(self):
         """Whether the terms of every message are known."""
         return all(event.terms is not None for event in self.events)
