@@ -141,7 +141,8 @@ def raised(rank, message, story, events, *, waiting, seconds, ranks):
         head, *ways = message["text"].splitlines()
         return NoResource(f"rank {rank}: {head}", *ways, _fresh(ranks), **fields)
     if message["verdict"] == "MISMATCH":
-        return Mismatch(message["text"], "every rank must call the same collectives in the same order", **fields)
+        way = "every rank must call the same collectives in the same order"
+        return Mismatch(message["text"], way, peer=message["peer"], **fields)
     text = message["text"].splitlines()[0][:200] if message["text"] else ""
     file = story.file if message["file"] == NAMELESS and story.file else message["file"]
     code = linecache.getline(file, message["line"]).strip()  # here in the kernel, where cells have their source

@@ -184,7 +184,7 @@ class TagMismatch(Exception):
 
     def __init__(self, src, tag, doing):
         super().__init__(f"{doing}; rank {src} is in another")
-        self.src, self.tag = src, tag
+        self.peer, self.tag = src, tag
 
 
 def _viewed(x, adder):
