@@ -54,7 +54,7 @@ def _one_worker(injections, history, bar, start, marker):
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, MARKER: marker, "TMPDIR": folder},
+        env={**os.environ, MARKER: marker, "TMPDIR": folder, "RINGLAB_PROGRESS": "off"},  # a bar takes a semaphore
         start_new_session=True,
     )
     lines = queue.Queue()
