@@ -83,7 +83,7 @@ function cellGlyph(run, plan, terms, c, look) {
   }
   if (complete && !look.bare) group.append(mark("tick", boxW - 1, 1, "m-3 0l2.2 2.4l3.8 -4.6"));
   if (SIGNS[look.sign]) group.append(mark("sign", 1, boxH - 1, SIGNS[look.sign]));
-  if (most > 1) group.append(timesMark(boxW - 9, boxH + 3, most));
+  if (most > 1) group.append(timesMark(boxW - 8, 0, most));
   return group;
 }
 

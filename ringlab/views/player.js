@@ -156,7 +156,7 @@ function mountRing(host, data, options = {}) {
     forward.disabled = state.byTime ? state.now >= run.span : state.s >= last();
     play.hidden = !!quiz?.open();
     play.disabled = stops.length < 3;
-    play.textContent = state.playing ? "❚❚ Pause" : forward.disabled ? "↻ Again" : "▶\uFE0E Play";
+    play.textContent = state.playing ? "❚❚ Pause" : forward.disabled && !play.disabled ? "↻ Again" : "▶\uFE0E Play";
   }
 
   function fillTable() {

@@ -170,7 +170,7 @@ function sceneAtTime(run, now) {
       flights.push({ move: m, u: (now - sent) / Math.max(1, arrives - sent) });
     } else {
       queued[m.dst] = (queued[m.dst] ?? 0) + 1;
-      flights.push({ move: m, u: 0.68 - 0.08 * Math.min(4, queued[m.dst]) });
+      flights.push({ move: m, u: 0.62 - 0.045 * Math.min(6, queued[m.dst]), waits: true });
     }
   }
   const cards = cardsOf(run, landed, []);

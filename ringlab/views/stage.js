@@ -49,9 +49,9 @@ function makeStage(run) {
       drawArrows(scene, view);
       if (changed("path", `${view.path}`)) drawPath(view.path ?? []);
     }
-    const flying = scene.flights.map((x) => x.move.n);
+    const flying = scene.flights.map((x) => `${x.move.n}${x.waits ? "w" : ""}`);
     if (changed("parcels", [flying, view.focus, view.asValue].join("|"))) {
-      parcels = scene.flights.map(({ move }) => makeParcel(move, view));
+      parcels = scene.flights.map(({ move, waits }) => makeParcel(move, view, waits));
       layers.parcels.replaceChildren(...parcels.flatMap((parcel) => parcel.nodes));
     }
     fly(scene.flights.map((x) => x.u));
@@ -221,20 +221,21 @@ function makeStage(run) {
 
   // -- what moves ----------------------------------------------------------------------------------------------
 
-  // A message under way: a parcel on the ring and, linked, its chunks in the matrix. at(u) moves both.
-  function makeParcel(m, view) {
+  // A message under way: a parcel on the ring and, linked, its chunks in the matrix. at(u) moves both. One that
+  // `waits` for its receiver is small, since it stands before that one's card.
+  function makeParcel(m, view, waits) {
     const strong = m.src === view.focus;
     const pale = !strong && m.dst !== view.focus;
     const parts = [];
-    if (!plan.alone) parts.push(ringParcel(m, classes("parcel", { strong, pale }), view));
-    if (m.terms && (plan.kind === "slots" || plan.kind === "counts"))
+    if (!plan.alone) parts.push(ringParcel(m, classes("parcel", { strong, pale }), view, waits));
+    if (!waits && m.terms && (plan.kind === "slots" || plan.kind === "counts"))
       parts.push(...m.chunks.map((c, i) => matrixParcel(m, c, m.terms[i], { strong, pale }, view)));
     return { nodes: parts.map((part) => part.node), at: (u) => parts.forEach((part) => part.at(u)) };
   }
 
-  function ringParcel(m, cls, view) {
+  function ringParcel(m, cls, view, small) {
     const way = wayOf(run, plan, m.src, m.dst);
-    if (!plan.face) {
+    if (!plan.face || small) {
       const node = pillGlyph(cls, shortName(m.chunks, m.nbytes), [0, 0]);
       return { node, at: (u) => place(node, ...way(u)) };
     }

@@ -98,7 +98,10 @@ def _panel(words, held, cell, first):
 def _names(p, chunks, cell):
     w, h = cell
     names: list = [(NAME_W + rank * w + (w - 4) / 2, 34, rank) for rank in range(p)]
-    names += [(NAME_W / 2 - 2, HEAD_H + chunk * h + (h - 4) / 2 + 4, chunk_name(chunk, chunks // p)) for chunk in range(chunks)]
+    names += [
+        (NAME_W / 2 - 2, HEAD_H + chunk * h + (h - 4) / 2 + 4, chunk_name(chunk, chunks // p))
+        for chunk in range(chunks)
+    ]
     return "".join(f'<text x="{x:g}" y="{y:g}">{name}</text>' for x, y, name in names)
 
 

@@ -120,6 +120,7 @@ function narrateTurn(run, t) {
 }
 
 function narrateDone(run, focus) {
+  if (run.counters) return narrateStart(run);
   if (!run.moves.length) return "Done: nothing had to be sent.";
   const bytes = (moves) => moves.reduce((sum, m) => sum + m.nbytes, 0);
   const mine = bytes(run.moves.filter((m) => m.src === focus));

@@ -64,10 +64,7 @@ def code(number, source, *outputs):
 
 
 def test_a_live_player_goes_both_ways(page, server):
-    first = (
-        "import ringlab as rl\n\n"
-        "player = rl.live(rl.run(rl.ring_allreduce, wire='virtual'))\nplayer"
-    )
+    first = "import ringlab as rl\n\nplayer = rl.live(rl.run(rl.ring_allreduce, wire='virtual'))\nplayer"
     open_notebook(
         page,
         server,

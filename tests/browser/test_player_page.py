@@ -6,6 +6,7 @@ import pytest
 from playing import NARRATION, Shown, killed, opening, traced  # noqa: F401
 
 import ringlab as rl
+from ringlab.trace import Trace
 
 pytestmark = pytest.mark.browser
 
@@ -309,6 +310,20 @@ def test_as_it_happened_shows_who_is_behind_and_what_queues(show):
     assert shown.terms(3, 0) == "0123"
     shown.press("t", "Home")
     assert shown.step() == 0
+
+
+def test_early_parcels_queue_before_their_receiver_and_hide_nothing(show):
+    trace = rl.run(rl.ring_allreduce, wire="virtual", network=rl.Network(1, 0)).trace
+    data = trace.to_dict()
+    for program in data["programs"]:
+        for event, _ in program:
+            if event[0] == 2 and event[1] == "recv":
+                event[8], event[9] = 99.0, 100.0  # rank 2 asks for everything late
+    shown = show(rl.show(Trace.from_dict(data), times=True))
+    shown.press("t", *["ArrowRight"] * 6)  # all that the others receive, a second a round
+    assert shown[".parcels > *"].count() == 6
+    assert sorted(shown[".parcels text"].all_text_contents()) == ["c0", "c0", "c1", "c1", "c2", "c3"]
+    assert shown.say().endswith("Rank 2 is 6 rounds behind rank 0.")
 
 
 def test_a_full_screen_is_filled(show):
