@@ -2,6 +2,7 @@
 """Open the lab: python3 lab.py
 
     python3 lab.py                    make .venv (once), make your copies of the lessons, start JupyterLab
+    python3 lab.py explore            the same, at the explorer: knobs to turn, and what they do
     python3 lab.py --wheels DIR       the same without network, from a folder of wheels
     python3 lab.py wheels DIR         make such a folder, on a machine with network, same system, same Python
     python3 lab.py test               run the quick tests (--full: all that CI runs; --night: long ones too)
@@ -67,6 +68,9 @@ def main(argv):
         if command == "refresh":
             ensure("", wheels)
             return run("-m", "ringlab.lab.masters", *argv[1:])
+        if command == "explore":
+            ensure("", wheels)
+            return run("-m", "ringlab", "lab", "--LabApp.default_url=/lab/tree/explorer.ipynb", *argv[1:])
         if command == "doctor":
             ensure("", wheels)
             return run("-m", "ringlab", "doctor", *argv[1:])

@@ -267,6 +267,7 @@ def test_a_venv_made_of_something_else_is_completed(made, monkeypatch, tmp_path,
         (["doctor", "--quiet"], "", ["-m", "ringlab", "doctor", "--quiet"]),
         (["refresh", "03"], "", ["-m", "ringlab.lab.masters", "03"]),
         (["test", "--full"], "test", ["-u", os.path.join("tests", "run.py"), "--full"]),
+        (["explore"], "", ["-m", "ringlab", "lab", "--LabApp.default_url=/lab/tree/explorer.ipynb"]),
         (["screenshots"], "test", [os.path.join("tests", "browser", "screenshots.py")]),
     ],
 )
@@ -281,7 +282,8 @@ def test_each_command_gets_what_it_needs(lab, monkeypatch, words, extra, handed)
 def test_the_help_names_every_command(lab, capsys):
     assert lab.main(["--help"]) == 0
     said = capsys.readouterr().out
-    assert all(f"lab.py {word}" in said for word in ("test", "doctor", "refresh", "wheels", "screenshots", "--wheels"))
+    words = ("test", "explore", "doctor", "refresh", "wheels", "screenshots", "--wheels")
+    assert all(f"lab.py {word}" in said for word in words)
 
 
 def lab_in(folder, *words, **settings):

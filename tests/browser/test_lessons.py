@@ -3,7 +3,7 @@
 import harness
 import pytest
 
-MASTERS = sorted(path.stem for path in (harness.ROOT / "notebooks").glob("*.ipynb"))
+MASTERS = sorted(path.stem for path in (harness.ROOT / "notebooks").glob("[0-9]*.ipynb"))
 FIRST = "00_start_here"
 
 pytestmark = pytest.mark.browser
