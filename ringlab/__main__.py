@@ -15,6 +15,7 @@ COMMANDS = {
     "doctor": ("doctor", "say whether this machine is ready for the lab"),
     "check": ("judge.command", "judge an all-reduce in a file: right, or where it goes wrong first"),
     "bench": ("bench", "measure our all-reduce beside MPI and Gloo"),
+    "fit": ("terminal_fit", "measure what a message and a byte cost here, and fit alpha, beta and gamma"),
     "faultstorm": ("faultstorm.command", "throw faults at the lab and check that each ends in one right verdict"),
     "lab": ("lab.start", "start JupyterLab at your copy of the lessons"),
     "new-copy": ("lab.copies", "make a fresh working copy of a lesson, beside the old one"),

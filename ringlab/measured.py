@@ -107,4 +107,4 @@ def _us(seconds):
 
 
 def _rate(per_byte):
-    return f"{1e-9 / per_byte:.3g}" if 0 < per_byte < float("inf") else ("no limit of" if not per_byte else "0")
+    return f"{1e-9 / per_byte:.3g}" if 0 < per_byte < float("inf") else ("no limit" if not per_byte else "0")

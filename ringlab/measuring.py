@@ -45,7 +45,7 @@ def measure(wire="pipe", ranks=2, seconds=1.0, largest=BUFFERS[-1], progress=Tru
     if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds <= 3600:
         raise BadInput(f"seconds={seconds!r} is no time to measure for", "use 0 to 3600; 1 is good")
     buffers = _buffers(largest, wire, ranks)
-    found = launch(_play, ranks, wire, args=(buffers, float(seconds)), world=world, progress=progress)
+    found = launch(ping_pong, ranks, wire, args=(buffers, float(seconds)), world=world, progress=progress)
     return from_times(buffers, np.max(found, axis=0), wire, ranks)
 
 
@@ -87,7 +87,7 @@ def _part(buffer, ranks):
     return max(1, buffer // (ITEM * ranks)) * ITEM
 
 
-def _play(comm, buffers, seconds):
+def ping_pong(comm, buffers, seconds):
     """On a rank: an array (turns, buffers, 2) of seconds per message and per addition; all ranks play as many turns."""
     cores = take_a_core(comm.rank, comm.size)
     whole = comm.empty(max(_part(buffer, comm.size) for buffer in buffers) // ITEM * comm.size, np.float32)
