@@ -110,13 +110,13 @@ def _about(trace, event, side):
     """What is told of a message: its peer, size, chunks with whose terms, round and source line, where known."""
     about = {side: event.peer, "bytes": event.nbytes, "round": event.round}
     for chunk, terms in zip(event.chunks, event.terms or ()):
-        about[f"c{chunk}"] = slots(terms, trace.ranks)
+        about[trace.name_of(chunk)] = slots(terms, trace.ranks)
     return about | ({"line": event.line} if event.line else {})
 
 
 def _send(trace, span, track, arrows, critical):
     event = span.event
-    name = f"send {chunk_names(event.chunks)}".strip()
+    name = f"send {chunk_names(trace, event)}".strip()
     about = _about(trace, event, "to rank")
     if (event.rank, event.peer, event.start) in critical:
         about["critical path"] = True
@@ -126,7 +126,7 @@ def _send(trace, span, track, arrows, critical):
 
 def _received(trace, span, track, arrows):
     event = span.event
-    name = f"{span.kind} {chunk_names(event.chunks)}".strip()
+    name = f"{span.kind} {chunk_names(trace, event)}".strip()
     if span.kind == ADD:
         return [_complete(track, name, span, args={})]
     about = _about(trace, event, "from rank")

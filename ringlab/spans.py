@@ -66,16 +66,12 @@ class _Awaited(NamedTuple):
     line: int = 0
 
 
-def chunk_names(chunks):
-    """'c2', 'c0-c3', 'c0,c4', or '' when the chunks of a message are not known.
-
-    >>> chunk_names((2,)), chunk_names((0, 1, 2)), chunk_names((4, 0)), chunk_names(())
-    ('c2', 'c0-c2', 'c4,c0', '')
-    """
-    chunks = tuple(chunks)
+def chunk_names(trace, event):
+    """The chunks of a message: 'c2', 'c0-c3', 'c0,c4', or '' when they are not known."""
+    chunks = tuple(event.chunks)
     if len(chunks) > 1 and chunks == tuple(range(chunks[0], chunks[0] + len(chunks))):
-        return f"c{chunks[0]}-c{chunks[-1]}"
-    return ",".join(f"c{chunk}" for chunk in chunks)
+        return f"{trace.name_of(chunks[0])}-{trace.name_of(chunks[-1])}"
+    return ",".join(trace.name_of(chunk) for chunk in chunks)
 
 
 def lanes_of(spans):

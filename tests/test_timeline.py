@@ -111,3 +111,7 @@ def test_it_refuses_what_it_cannot_draw_and_says_what_can():
     with pytest.raises(BadInput, match="a timeline needs a run, not int"):
         rl.timeline(3)
     assert repr(rl.timeline(rl.run("ring", ranks=1, wire="virtual"))).endswith("0 messages, 0 rounds")
+
+
+def test_half_chunks_have_the_names_that_they_have_everywhere():
+    assert "rank 0 sends c0a to rank 1, 8 bytes, round 0" in rl.timeline(virtual("two_way_ring", size=8)).table()

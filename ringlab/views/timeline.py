@@ -82,7 +82,7 @@ class Timeline(Figure):
         for span in sorted(self.spans, key=lambda span: (span.start, span.rank)):
             mark = "*" if span.kind == SEND and (span.rank, span.event.peer, span.start) in critical else ""
             times = [f"{float(time) / size:.3f}" for time in (span.start, span.end)]
-            rows.append((*times, _words(span), mark))
+            rows.append((*times, _words(self.trace, span), mark))
         widths = [max(len(row[i]) for row in rows) for i in range(2)]
         lines = [f"{a.rjust(widths[0])}  {b.rjust(widths[1])}  {text} {mark}".rstrip() for a, b, text, mark in rows]
         path = [] if self.path is None else [f"{self.path!r}, {float(self.path.seconds) / size:.4g} {unit}"]
@@ -128,7 +128,7 @@ class Timeline(Figure):
     def _touch(self, points, span, start, end, height, last):
         """Points where a pointer finds a span: one in a short one, several along one that is long."""
         count = 1 + int(30 * (end - start) / last) if last else 1
-        text = f"{_words(span)}<br>{start:g} to {end:g} {self.unit[0]}"
+        text = f"{_words(self.trace, span)}<br>{start:g} to {end:g} {self.unit[0]}"
         for k in range(count):
             points[0].append(round(start + (end - start) * (2 * k + 1) / (2 * count), 5))
             points[1].append(round(height, 3))
@@ -181,9 +181,9 @@ def _clock_name(trace, run):
     return "real time" if getattr(run, "network", None) is None else "real time over an emulated network"
 
 
-def _words(span):
+def _words(trace, span):
     event = span.event
-    what = chunk_names(event.chunks) or "a message"
+    what = chunk_names(trace, event) or "a message"
     size = f", {event.nbytes} bytes, round {event.round}"
     if span.kind == SEND:
         return f"rank {span.rank} sends {what} to rank {event.peer}{size}"
