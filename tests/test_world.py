@@ -50,6 +50,17 @@ def test_ranks_may_come_from_a_forkserver():
         assert world.run("ring").verdict is None
 
 
+def test_ranks_outlive_the_thread_that_started_them():
+    made = []
+    thread = threading.Thread(target=lambda: made.append(rl.World(ranks=2)))
+    thread.start()
+    thread.join()
+    with made[0] as world:
+        before = world.launch(lambda comm: os.getpid())
+        assert world.run("ring").verdict is None
+        assert world.launch(lambda comm: os.getpid()) == before
+
+
 def test_fork_is_no_way_to_start_ranks():
     with pytest.raises(verdicts.BadInput, match="start='fork' is no way to start ranks"):
         rl.World(ranks=2, start="fork")
