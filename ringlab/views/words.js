@@ -1,7 +1,9 @@
 // What is said about a run: the sentence of every stop, the history of a chunk, the table of all rounds.
 
 const PHASES = { a: "adding", c: "copying" };
-const plural = (n, word) => `${n.toLocaleString("en")} ${word}${n === 1 ? "" : "s"}`;
+// 12,640. (toLocaleString takes 20 ms when it is first used.)
+const grouped = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, ",");
+const plural = (n, word) => `${grouped(n)} ${word}${n === 1 ? "" : "s"}`;
 const often = (n) => (n === 2 ? "twice" : `${n} times`);
 const listed = (items) => [items.slice(0, -1).join(", "), items.at(-1)].filter((x) => x !== "").join(" and ");
 
@@ -127,7 +129,7 @@ function narrateDone(run, focus) {
   const times = run.buffer && numberText(+(mine / run.buffer).toPrecision(3));
   const share = times === "1" ? ", as much as its buffer" : times ? `, ${times} times its buffer` : "";
   const total = `${plural(run.moves.length, "message")}, ${plural(bytes(run.moves), "byte")}`;
-  return `Done: ${total}; rank ${focus} sent ${mine.toLocaleString("en")}${share}.${run.known ? outcome(run) : ""}`;
+  return `Done: ${total}; rank ${focus} sent ${grouped(mine)}${share}.${run.known ? outcome(run) : ""}`;
 }
 
 // What is wrong or unfinished at the end, in words; empty when every chunk is complete everywhere.
