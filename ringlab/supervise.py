@@ -71,13 +71,13 @@ class Supervisor:
         """
         world = self.world
         with world.lock:
-            self.ranks = world.ready()[: len(self.members)]
+            self.ranks = _ready(world)[: len(self.members)]
             self.blocks = [world.record.blocks[rank] for rank in self.members]
             world.calls += 1
             if callable(commands):
                 commands = commands(world)
             world.used = self.begin = time.monotonic()
-            started = False
+            started, world.calling = False, True
             try:
                 for rank, command in zip(self.ranks, commands, strict=True):
                     rank.channel.queue({**command, "call": world.calls})
@@ -92,13 +92,12 @@ class Supervisor:
                 unread = self._unread()
                 if collect is not None:
                     collect(world, [self.replies[rank] for rank in self.members])
+                world.calling = False
                 self._keep_clean(unread)
                 return [self.replies[rank] for rank in self.members], unread
             except KeyboardInterrupt:
                 world.replace()
-                raise Interrupted(
-                    "the call was given up; your inputs are unchanged", "the next call starts on fresh ranks"
-                ) from None
+                raise _interrupted("the next call starts on fresh ranks") from None
             except BaseException:
                 if started:  # before the ranks go, and their record with them
                     self.events = [block.copy_events() for block in self.blocks]
@@ -362,3 +361,15 @@ class Supervisor:
                 sys.stdout.write(f"[rank {rank}] {line}\n")
         if count > 0:
             sys.stdout.write(f"[all ranks] ... and {count} more lines\n")
+
+
+def _ready(world):
+    """The ranks of `world`, when they are up; an interrupt gives up the wait, and they go on starting."""
+    try:
+        return world.ready()
+    except KeyboardInterrupt:
+        raise _interrupted("the ranks were still starting") from None
+
+
+def _interrupted(what):
+    return Interrupted("the call was given up; your inputs are unchanged", what)

@@ -154,6 +154,7 @@ class World:
         self._closed = False
         self._start_error = None
         self.failed = False  # the ranks could not be started the last time
+        self.calling = False  # a call is on, or was given up so hastily that its ranks may still be at it
         self._starter = None
         self.modules = {}  # the learner's files that the ranks have loaded, with their times
         _worlds.append(self)
@@ -193,11 +194,12 @@ class World:
         """The ranks, all up and alive: fresh ones when some have died, or a learner's module was edited."""
         if self._closed:
             raise Closed("this world is closed", "make a new one, or use rl.run, which keeps its own")
-        self._starter.join()
-        stale = hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)
+        self._join_starter()
+        broken = self.calling or len(self._ranks) != self.size  # somebody pressed interrupt again and again
+        stale = broken or hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)
         if self._start_error is None and stale:
             self.replace()
-            self._starter.join()
+            self._join_starter()
         if self._start_error is not None:
             error, self._start_error = self._start_error, None
             self.failed = True
@@ -217,6 +219,12 @@ class World:
         self._end_ranks()
         if not self._closed:
             self.start_in_background()
+        self.calling = False
+
+    def _join_starter(self):
+        if self._starter.ident is None:  # an interrupt came just before its start
+            self._starter.start()
+        self._starter.join()
 
     def close(self):
         """End the ranks. Closing twice is fine."""
@@ -339,9 +347,9 @@ class World:
                 raise StartupFailed(f"rank {min(waiting)} was not up after {STARTUP_SECONDS} s", rank=min(waiting))
 
     def _end_ranks(self):
-        ranks, self._ranks = self._ranks, []
-        for rank in ranks:
+        for rank in self._ranks:
             rank.kill()
+        ranks, self._ranks = self._ranks, []
         for rank in ranks:
             rank.end()
         if self._record is not None:

@@ -8,6 +8,7 @@ import pytest
 
 import ringlab as rl
 from ringlab import verdicts
+from ringlab.supervise import Supervisor
 
 
 def test_a_world_serves_runs_and_programs_and_closes():
@@ -48,6 +49,37 @@ def test_ranks_may_come_from_a_forkserver():
         with pytest.raises(verdicts.RankExited, match="rank 2 left with exit code 4"):
             world.run("ring", wraps=[rl.faults.leave(2, 1, code=4)])
         assert world.run("ring").verdict is None
+
+
+def test_a_second_interrupt_while_the_first_is_dealt_with_harms_no_later_call(monkeypatch):
+    def loops(chunks, rank, send, recv):
+        while True:
+            pass
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with rl.World(ranks=2) as world:
+        world.run("ring")
+        for name in ("replace", "_end_ranks", "start_in_background"):  # the second press comes just there
+            with monkeypatch.context() as patch:
+                patch.setattr(Supervisor, "_check_stall", interrupt)
+                patch.setattr(world, name, interrupt)
+                with pytest.raises(KeyboardInterrupt):
+                    world.run(loops)
+            assert world.run("ring").outputs[0].tolist() == [11] * 8
+
+
+def test_an_interrupt_while_ranks_start_is_told_in_our_words(monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with rl.World(ranks=2) as world:
+        with monkeypatch.context() as patch:
+            patch.setattr(world, "ready", interrupt)
+            with pytest.raises(verdicts.Interrupted, match="your inputs are unchanged\nthe ranks were still starting"):
+                world.run("ring")
+        assert world.run("ring").outputs[0].tolist() == [11] * 8
 
 
 def test_ranks_outlive_the_thread_that_started_them():
