@@ -209,14 +209,14 @@ class Exploration:
         self.on_change()
 
     def stop(self):
-        """Give the run up: its ranks are ended, whatever they do."""
+        """Give the run up: its ranks are ended, whatever they do. Pressing again does it again."""
         if self.state == "idle":
             return
         self.state = "stopping"
         if self._world is not None:
             for rank in range(self._world.size):
                 self._world.kill(rank)
-        else:  # a large virtual run, which has no process to end: nobody waits for it any more
+        else:  # it has no process to end, or none yet: nobody waits for it any more
             self._ticket += 1
             self._finish(self._ticket, self.setup, None)
         self.on_change()
@@ -231,8 +231,11 @@ class Exploration:
 
     def _work(self, ticket, setup):
         try:
-            self._world = None if setup.free else shared_world(setup.ranks)
-            outcome = _outcome(setup, self._world)
+            world = None if setup.free else shared_world(setup.ranks)
+            if ticket != self._ticket:
+                return  # stopped before it began
+            self._world = world
+            outcome = _outcome(setup, world)
         except RinglabError as error:
             outcome = error
         self._later(lambda: self._finish(ticket, setup, outcome))

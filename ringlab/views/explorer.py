@@ -176,7 +176,7 @@ class Explorer:
         if list(self._victim.options) != list(range(state.setup.ranks)):
             self._victim.options = list(range(state.setup.ranks))
         busy = state.state != "idle"
-        self._run.disabled, self._stop.disabled = busy, state.state != "running"
+        self._run.disabled, self._stop.disabled = busy, not busy
         self._answer.value = f'<div class="ringlab-answer" role="status">{words.answer(state)}</div>'
         self._copy.line = self.line
         outcome = state.outcome
