@@ -8,6 +8,7 @@ import urllib.error
 import harness
 import psutil
 import pytest
+import websocket
 
 pytestmark = pytest.mark.slow
 
@@ -53,10 +54,23 @@ def test_the_home_folder_gets_no_settings_and_the_copies_no_answers(server):
         assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
 
 
+def await_kernel(server, number):
+    """Wait until a kernel answers: one that is interrupted while Python starts in it prints a traceback."""
+    address = f"{server.base.replace('http', 'ws', 1)}api/kernels/{number}/channels"
+    line = websocket.create_connection(
+        address, header=[f"Authorization: token {server.token}"], http_no_proxy=["127.0.0.1"], timeout=harness.SECONDS
+    )
+    try:
+        while json.loads(line.recv())["content"].get("execution_state") != "idle":
+            pass
+    finally:
+        line.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
 def test_one_interrupt_ends_the_lab_and_its_kernels(tmp_path):
     with harness.lab(tmp_path) as server:
-        server.api("POST", "api/kernels", {"name": "python3"})
+        await_kernel(server, server.api("POST", "api/kernels", {"name": "python3"})["id"])
         family = psutil.Process(server.process.pid).children(recursive=True)
         assert family
         server.process.send_signal(signal.SIGINT)
