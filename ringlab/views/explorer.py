@@ -110,7 +110,7 @@ class Explorer:
         self._stop = _button("Stop", "Give the run up", self.state.stop)
         self._victim = _choice("rank", [0], 0, width="120px")
         self._kill = _button("Kill rank", "Kill the process of this rank", lambda: self.state.kill(self._victim.value))
-        self._more = ipywidgets.ToggleButton(description="More", tooltip="Wire, network, dtype, a slow link, a fault")
+        self._more = ipywidgets.ToggleButton(description="More knobs", tooltip="Wire, network, dtype, slow link, fault")
         self._rest = _row([self._knobs[name] for name in ("wire", "network", "dtype", "slow", "fault")])
         hidden = setup == Setup(setup.ranks, setup.nbytes, setup.algorithm)
         self._more.value, self._rest.layout.display = not hidden, "none" if hidden else "flex"
