@@ -9,7 +9,7 @@ when a buffer outgrows a cache, how the system deals out cores, and what one cal
 from typing import NamedTuple
 
 from .bench_ours import one_allreduce
-from .bench_timing import most_repeats
+from .bench_timing import most_repeats, warm_ups
 from .cost import ALLREDUCES, seconds
 from .measuring import WIRES, measure
 from .programs import launch
@@ -20,6 +20,8 @@ from .world import check_ranks
 SIZES = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000, 4_000_000, 16_000_000)
 AT_ONCE = 1_000_000  # bytes of all-reduces in a row in one turn
 MOST_IN_A_ROW = 10
+MOST_WARM_UPS = 50
+SMALL = 100_000  # bytes: what is over so soon is timed three times as often
 
 
 class Row(NamedTuple):
@@ -59,7 +61,7 @@ class Forecast:
         return max(max(f, 1 / f) for f in factors) if factors else None
 
     def check(self, turns=5):
-        """This forecast, with every row timed on real processes: `turns` times, the fastest counts."""
+        """This forecast, with every row timed on real processes: `turns` times and more, the fastest counts."""
         if isinstance(turns, bool) or not hasattr(turns, "__index__") or turns < 1:
             raise BadInput(f"turns={turns!r} is out of range", "use a whole number from 1 up")
         found = []
@@ -72,9 +74,10 @@ class Forecast:
 
     def _time(self, row, turns):
         count = max(1, min(MOST_IN_A_ROW, AT_ONCE // row.nbytes, most_repeats(row.ranks)))
-        args = (row.nbytes, count, 1, True, self.algorithm)
+        warm = min(MOST_WARM_UPS, warm_ups(row.predicted or None))
+        args = (row.nbytes, count, warm, True, self.algorithm)
         times = []
-        for _ in range(turns):
+        for _ in range(3 * turns if row.nbytes <= SMALL else turns):
             found = launch(one_allreduce, row.ranks, self.wire, args=args, progress=False)
             times.append(max(took for took, _ in found))
         return tuple(sorted(times))

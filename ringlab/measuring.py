@@ -3,7 +3,7 @@
 The ping-pong is played with a ball for every rank: all serve to their right neighbour at the same moment, and each hits
 on what comes from its left. With two ranks that is the usual game with two balls. With more ranks than cores it is as
 crowded as an all-reduce will be, which is the point: who measures two ranks alone and then runs eight on two cores
-predicts a quarter of what it takes. A message counts as arrived when it lies in the receiver's own buffer.
+predicts a quarter of what it takes. A message counts as arrived when it lies in a chunk of the receiver's.
 
 Then every rank adds parts of its buffer, all at the same time. Buffers are as large as those of an all-reduce, since
 what fits into a cache is faster. Of several turns the fastest counts, of each turn the slowest rank.
@@ -16,6 +16,7 @@ import numpy as np
 
 from . import machine
 from .bench_timing import take_a_core
+from .chunks import Chunks
 from .fitting import fit_line
 from .measured import Measured, Point
 from .programs import launch
@@ -27,6 +28,7 @@ WIRES = ("pipe", "shm")
 FEWEST_TURNS, MOST_TURNS = 3, 9
 AT_ONCE = 2**20  # bytes that a rank sends in one measurement of small messages
 MOST_MESSAGES = 40
+ADDED_AT_ONCE, MOST_ADDITIONS = 2**23, 200  # bytes, and additions, of one measurement
 ITEM = 4  # bytes of a float32
 
 
@@ -108,18 +110,20 @@ def ping_pong(comm, buffers, seconds):
 def _turn(comm, whole, buffer):
     """(seconds per message, seconds per addition) through a buffer of so many bytes."""
     rank, p, size = comm.rank, comm.size, _part(buffer, comm.size) // ITEM
-    parts = [whole[i * size : (i + 1) * size] for i in range(p)]
+    chunks = Chunks(whole[: p * size], p)
     right, left = (rank + 1) % p, (rank - 1) % p
     count = max(p, min(MOST_MESSAGES, AT_ONCE // buffer))
     comm.barrier()
     begin = time.perf_counter()
-    with comm.lending(parts):  # who writes over a part p - 1 messages later comes after who reads it
+    with comm.lending(chunks):  # who writes over a chunk p - 1 messages later comes after who reads it
         for k in range(count):
-            comm.send(parts[(rank - k) % p], right)
-            parts[(rank - k - 1) % p][:] = comm.recv(left)
-    middle = time.perf_counter()
+            comm.send(chunks[(rank - k) % p], right)
+            chunks[(rank - k - 1) % p] = comm.recv(left)
+    messages = (time.perf_counter() - begin) / count
+    count = max(p, min(MOST_ADDITIONS, ADDED_AT_ONCE // max(chunks[0].nbytes, 1)))
     comm.barrier()
-    start = time.perf_counter()
+    begin = time.perf_counter()
     for k in range(count):
-        parts[k % p] += parts[(k + 1) % p]
-    return (middle - begin) / count, (time.perf_counter() - start) / count
+        chunks[k % p] += chunks[(k + 1) % p]
+    comm.barrier()  # who has a core to itself is done early; ranks that take turns are done when the last one is
+    return messages, (time.perf_counter() - begin) / count
