@@ -12,8 +12,9 @@ import numpy as np
 from .source import PACKAGE
 
 OURS = "ringlab"  # names of our own threads begin so
-LIBRARIES = tuple(
-    os.path.normcase(os.path.join(os.path.realpath(sysconfig.get_path(name)), ""))
+LIBRARIES = tuple(  # as they are called, and where they really are
+    os.path.normcase(os.path.join(where(sysconfig.get_path(name)), ""))
+    for where in (os.path.abspath, os.path.realpath)
     for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
 
@@ -59,6 +60,8 @@ class Modules:
         for name in new:
             file = getattr(sys.modules.get(name), "__file__", None)
             if not file or file.startswith(PACKAGE):
+                continue
+            if os.path.normcase(file).startswith(LIBRARIES):  # most of them: this costs no look at the disk
                 continue
             if os.path.normcase(os.path.realpath(file)).startswith(LIBRARIES):
                 continue

@@ -372,7 +372,7 @@ def _context(start):
         raise BadInput(f"start={start!r} is no way to start ranks", "use 'spawn', or 'forkserver' on Linux and macOS")
     context = multiprocess.get_context(start)
     if start == "forkserver":
-        context.set_forkserver_preload(["ringlab.rank"])
+        context.set_forkserver_preload(["ringlab.rank", "cloudpickle"])
     return context
 
 

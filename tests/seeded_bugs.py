@@ -186,8 +186,8 @@ BUGS = [
     Bug(
         "dead ranks are found out by the next call only",
         "world.py",
-        "stale = hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)",
-        "stale = hygiene.edited(self.modules)",
+        "stale = broken or hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)",
+        "stale = broken or hygiene.edited(self.modules)",
         "test_world.py::test_a_rank_that_dies_between_calls_is_replaced",
     ),
     Bug(
