@@ -2,12 +2,16 @@
 
 import copy
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections import Counter
 
 import pytest
 
+from ringlab.faultstorm import plan as plans
+from ringlab.faultstorm import watch
 from ringlab.faultstorm.figures import figures, sentences
 from ringlab.faultstorm.history import ALLOWED, violations
 from ringlab.faultstorm.plan import ELEMENTS, PLACES, RANKS, WEIGHTS, Injection, plan
@@ -129,6 +133,52 @@ def test_the_figures_count():
     found = figures(broken)
     counted = ("wrong_results", "hangs", "processes_left", "segments_left", "files_left", "listening_sockets")
     assert [found[name] for name in counted] == [1, 1, 1, 2, 0, 3]
+
+
+# ---- the watchdog must see what is wrong -----------------------------------------------------------------------
+
+HANGS = "import sys; sys.stdin.read()"
+DIES = "pass"
+MESSY = """
+import json, os, socket, subprocess, sys, tempfile
+listening = socket.create_server(("127.0.0.1", 0))
+open(os.path.join(tempfile.gettempdir(), "left"), "w").close()
+name = f"/dev/shm/ringlab_{os.getpid()}_left"
+open(name, "w").close()
+subprocess.Popen([sys.executable, "-c", "import threading; threading.Event().wait(60)"], start_new_session=True,
+                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+for text in sys.stdin:
+    print(json.dumps({"what": "end", "call": "clean", "n": 0}), flush=True)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+@pytest.mark.parametrize("worker", [HANGS, DIES])
+def test_a_worker_that_says_nothing_or_dies_hangs(monkeypatch, worker):
+    monkeypatch.setattr(watch, "WORKER", ("-c", worker))
+    monkeypatch.setattr(watch, "GRACE", 0.5)
+    monkeypatch.setattr(plans, "SILENT_SECONDS", 0.1)
+    monkeypatch.setattr(plans, "PATIENT_SECONDS", 0.1)
+    history = watch.storm(plan(2, 1), progress=False, jobs=2)
+    assert [line["n"] for line in history if line["what"] == "hang"] == [0, 1]
+    assert violations(history) == ["injection 0: hang", "injection 1: hang"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_what_a_worker_leaves_is_seen(monkeypatch):
+    monkeypatch.setattr(watch, "WORKER", ("-c", MESSY))
+    monkeypatch.setattr(watch, "PATIENCE", 0.5)
+    history = watch.storm(plan(1, 1), progress=False)
+    left = history[-1]
+    try:
+        assert (len(left["processes"]), left["files"], left["sockets"]) == (1, ["left"], 1)
+        assert len(left["segments"]) == 1
+    finally:
+        for pid in left["processes"]:
+            os.kill(pid, signal.SIGKILL)
+        for name in left["segments"]:
+            os.unlink(f"/dev/shm/{name}")
 
 
 def storm(count, seed, *more):

@@ -9,7 +9,7 @@ import threading
 import time
 
 
-def after(name, value, pid, folder, patience=5.0):
+def after(name, value, pid, folder, patience):
     """What is there `patience` seconds after the end of process `pid`, as lists of names.
 
     processes: those marked `name`=`value`.  segments: names in shared memory.  files: in the temporary folder.

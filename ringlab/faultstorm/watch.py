@@ -16,6 +16,8 @@ from tqdm.auto import tqdm
 from . import leftovers
 
 MARKER = "RINGLAB_STORM"
+WORKER = ("-m", "ringlab.faultstorm.worker")
+PATIENCE = 5.0  # seconds that processes may take to end
 LOOK_EVERY = 50  # injections between two looks for listening sockets
 GRACE = 30.0  # seconds beyond the time limit after which a call hangs; a busy machine may need to start eight ranks
 
@@ -50,7 +52,7 @@ def _one_worker(injections, history, bar, start, marker):
     """How many of the injections one worker got through (the last one perhaps by hanging)."""
     folder = tempfile.mkdtemp(prefix="ringlab-storm-")  # what the worker leaves in its temporary folder is its own
     worker = subprocess.Popen(
-        [sys.executable, "-m", "ringlab.faultstorm.worker", start],
+        [sys.executable, *WORKER, start],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -84,7 +86,7 @@ def _one_worker(injections, history, bar, start, marker):
         worker.stdin.close()
     _end(worker)
     allowed = start == "forkserver"  # its server has one Unix socket, in its own temporary folder
-    left = leftovers.after(MARKER, marker, worker.pid, folder)
+    left = leftovers.after(MARKER, marker, worker.pid, folder, PATIENCE)
     left["segments"] = sorted({*left["segments"], *semaphores})
     history.append({"what": "left", **left, "sockets": max(0, sockets - allowed)})
     shutil.rmtree(folder, ignore_errors=True)
