@@ -1,6 +1,7 @@
 """Worlds and launched programs."""
 
 import os
+import sys
 import threading
 
 import numpy as np
@@ -49,6 +50,23 @@ def test_ranks_may_come_from_a_forkserver():
         with pytest.raises(verdicts.RankExited, match="rank 2 left with exit code 4"):
             world.run("ring", wraps=[rl.faults.leave(2, 1, code=4)])
         assert world.run("ring").verdict is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_rank_computes_on_one_thread_and_takes_little_memory():
+    def program(comm):
+        import os
+
+        x = np.ones((400, 400))
+        x = x @ x
+        with open("/proc/self/status") as file:
+            memory = next(int(line.split()[1]) for line in file if line.startswith("VmRSS"))
+        return len(os.listdir("/proc/self/task")), memory / 1024, os.environ["OMP_NUM_THREADS"]
+
+    with rl.World(ranks=2) as world:
+        for threads, megabytes, told in world.launch(program):
+            assert (threads, told) == (2, "1"), "itself, and the watch over its kernel"
+            assert megabytes < 120
 
 
 def test_a_second_interrupt_while_the_first_is_dealt_with_harms_no_later_call(monkeypatch):
