@@ -155,6 +155,7 @@ def test_a_killed_rank_is_the_verdict_with_its_trace_and_the_setup_stays():
     assert (exploration.outcome.verdict, exploration.outcome.rank) == ("KILLED", 2)
     assert exploration.outcome.trace.events
     assert "<b>KILLED</b>: rank 2" in words.answer(exploration)
+    assert words.answer(exploration).endswith("This run was on real processes: only they can be killed.")
     assert exploration.setup == Setup(nbytes=64) and exploration.shown.fault == ("crash", 2, 1)
     exploration.run()
     assert exploration.outcome.verdict is None
@@ -203,6 +204,11 @@ def test_the_panel_turns_with_its_knobs_and_leaves_a_still():
     assert explorer._player.step == 1
     assert explorer._copy.line == explorer.line == "rl.explore(ranks=8, nbytes=65536, algorithm='ring')"
     explorer._knobs["fault"].value = ("crash", 1, 1)
-    assert "BAD_INPUT" in explorer._answer.value and explorer._knobs["fault"].value is None
+    assert "BAD_INPUT" in explorer._answer.value and explorer._knobs["fault"].value == "none"
+    explorer._knobs["slow"].value = (2, 3)
+    assert explorer.state.setup.slow == (2, 3) and explorer.state.outcome.network.links
+    explorer._knobs["network"].value = "none"
+    assert explorer.state.setup.network is None and explorer._knobs["slow"].value == "none"
+    assert "14 rounds of round time" not in explorer._answer.value and "14 rounds" in explorer._answer.value
     still = explorer.still()
     assert "<script" not in still and "<img" in still and "rl.explore(ranks=8" in still

@@ -26,6 +26,7 @@ from .timeline import timeline
 HERE = Path(__file__).parent
 SIZES = tuple(2**k for k in range(6, 23, 2))  # 64 bytes to 4 MiB
 MOST_RANKS = 16
+NONE = "none"  # the choice of nothing: a dropdown shows None as an empty place
 FAULT_NAMES = {"crash": "is killed", "stop": "freezes", "delay": "is late", "drop": "loses a message"}
 
 
@@ -96,12 +97,12 @@ class Explorer:
             "nbytes": _choice("bytes", [(words.size_of(n), n) for n in sorted({*SIZES, setup.nbytes})], setup.nbytes),
             "algorithm": _choice("algorithm", list(ALGORITHMS), setup.algorithm),
             "wire": _choice("wire", list(WIRES), setup.wire),
-            "network": _choice("network", [*PRESETS, ("none", None)], setup.network),
+            "network": _choice("network", [*PRESETS, NONE], setup.network or NONE),
             "dtype": _choice("dtype", list(DTYPES), setup.dtype),
-            "slow": _choice("slow link", [("none", None)], None),
-            "fault": _choice("fault", [("none", None)], None),
+            "slow": _choice("slow link", [NONE], NONE),
+            "fault": _choice("fault", [NONE], NONE),
         }
-        self._knobs["ranks"].layout.width = "150px"
+        self._knobs["ranks"].layout.width, self._knobs["ranks"].style.description_width = "105px", "initial"
         self._refill()
         for name, knob in self._knobs.items():
             knob.observe(self._turned(name), "value")
@@ -113,6 +114,7 @@ class Explorer:
         self._more = ipywidgets.ToggleButton(description="More knobs", tooltip="Wire, network, dtype, slow link, fault")
         self._rest = _row([self._knobs[name] for name in ("wire", "network", "dtype", "slow", "fault")])
         hidden = setup == Setup(setup.ranks, setup.nbytes, setup.algorithm)
+        self._more.layout.width = "auto"
         self._more.value, self._rest.layout.display = not hidden, "none" if hidden else "flex"
         self._more.observe(self._unfold, "value")
         self._answer = ipywidgets.HTML()
@@ -139,7 +141,7 @@ class Explorer:
     def _turned(self, name):
         def turned(change):
             if not self._turning:
-                self.state.change(**{name: change["new"]})
+                self.state.change(**{name: None if change["new"] == NONE else change["new"]})
 
         return turned
 
@@ -156,16 +158,17 @@ class Explorer:
         try:
             ranks = range(setup.ranks)
             links = sorted({(r, (r + 1) % setup.ranks) for r in ranks if setup.ranks > 1} | {setup.slow} - {None})
-            slow = [("none", None), *((f"{a} to {b}", (a, b)) for a, b in links)]
+            slow = [(NONE, NONE), *((f"{a} to {b}", (a, b)) for a, b in links)]
             struck = [(name, rank, 1) for name in FAULTS for rank in ranks]
             struck += [setup.fault] if setup.fault is not None and setup.fault not in struck else []
-            fault = [("none", None), *((f"rank {r} {FAULT_NAMES[f]}, round {k}", (f, r, k)) for f, r, k in struck)]
+            fault = [(NONE, NONE), *((f"rank {r} {FAULT_NAMES[f]}, round {k}", (f, r, k)) for f, r, k in struck)]
             for name, options in (("slow", slow), ("fault", fault)):
                 if tuple(options) != tuple(self._knobs[name].options):
                     self._knobs[name].options = options
             for name, knob in self._knobs.items():
-                if knob.value != getattr(setup, name):
-                    knob.value = getattr(setup, name)
+                chosen = getattr(setup, name)
+                if knob.value != (NONE if chosen is None else chosen):
+                    knob.value = NONE if chosen is None else chosen
         finally:
             self._turning = False
 
@@ -217,7 +220,7 @@ def _button(name, tooltip, press):
 
 
 def _row(children):
-    return ipywidgets.HBox(children, layout={"flex_flow": "row wrap", "align_items": "center"})
+    return ipywidgets.HBox(children, layout={"flex_flow": "row wrap", "align_items": "center", "grid_gap": "4px 12px"})
 
 
 def _on_this_loop():

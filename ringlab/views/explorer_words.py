@@ -19,7 +19,8 @@ def answer(exploration):
         return "Running. You can stop it, or kill one of its ranks."
     outcome = exploration.outcome
     if isinstance(outcome, RinglabError | Interrupted):
-        return _verdict(outcome)
+        real = exploration.shown.wire != "virtual" == exploration.setup.wire
+        return _verdict(outcome) + ("<br>This run was on real processes: only they can be killed." if real else "")
     told = "" if outcome is None else told_of(exploration.shown, outcome, exploration.before)
     return f"{told} <b>You have changed something: press Run.</b>" if exploration.waits else told
 
@@ -32,7 +33,8 @@ def told_of(setup, run, before):
         times = float(run.seconds / before[1].seconds)
         compared = f", {times:.3g} times as long as before" if f"{times:.3g}" != "1" else ", as long as before"
     model = setup.seconds(run.wire_dtype.itemsize)
-    said = f"<b>{duration(run.seconds, unit)} of {unit} time</b>{compared}. {_model(setup, model, unit)}"
+    time = duration(run.seconds, unit) + ("" if unit == "round" else f" of {unit} time")
+    said = f"<b>{time}</b>{compared}. {_model(setup, model, unit)}"
     most = max(run.sent, default=0)
     if setup.nbytes:
         said += f" The busiest rank sends {size_of(most)}, {most / setup.nbytes:.3g} times its buffer. "

@@ -5,6 +5,8 @@ so that thousands of them cost a browser no more than a few. What a finger or a 
 its own that is not drawn. Place, outline and pattern tell the kinds apart; colour repeats it.
 """
 
+from html import escape
+
 from ..criticalpath import VIRTUAL, critical_path
 from ..spans import ADD, SEND, WAIT, chunk_names, lanes_of, spans_of
 from ..verdicts import BadInput
@@ -156,7 +158,7 @@ class Timeline(Figure):
         mine = [event.end for event, _ in self.trace.by_rank(failure["rank"])]
         mark = {"symbol": "x", "size": 14, "color": WRONG, "line": {"color": "#ffffff", "width": 1}}
         where = {"x": [self._scaled(max(mine, default=0))], "y": [failure["rank"]]}
-        return [{**PLAIN, "mode": "markers", "name": str(failure.get("verdict")), "marker": mark, **where}]
+        return [{**PLAIN, "mode": "markers", "name": escape(str(failure.get("verdict"))), "marker": mark, **where}]
 
     def _looks(self, text, last):
         ranks = self.trace.ranks
@@ -167,7 +169,9 @@ class Timeline(Figure):
         time = {"title": {"text": f"{self.clock} ({self.unit[0]})"}, "fixedrange": False, "zeroline": False}
         time["range"] = [0, 1.01 * self._scaled(last) or 1]
         look = layout(text, time, lanes, legend=LEGEND, dragmode="pan", hovermode="closest", hoverdistance=-1)
-        return {**look, "height": 140 + each * ranks, "margin": {**look["margin"], "t": 80}}
+        look["title"] |= {"y": 1, "yref": "container", "yanchor": "top", "pad": {"t": 8}}
+        top = 110 if self.trace.failure else 80  # room for a legend of two lines
+        return {**look, "height": 60 + top + each * ranks, "margin": {**look["margin"], "t": top}}
 
 
 PLAIN = {"type": "scatter", "hoverinfo": "skip"}
