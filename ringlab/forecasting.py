@@ -18,10 +18,10 @@ from .verdicts import BadInput
 from .world import check_ranks
 
 SIZES = (1_000, 4_000, 16_000, 64_000, 256_000, 1_000_000, 4_000_000, 16_000_000)
-AT_ONCE = 1_000_000  # bytes of all-reduces in a row in one turn
+AT_ONCE = 8_000_000  # bytes of all-reduces in a row in one turn
 MOST_IN_A_ROW = 10
-MOST_WARM_UPS = 50
-SMALL = 100_000  # bytes: what is over so soon is timed three times as often
+MOST_WARM_UPS = 10
+SMALL = 100_000  # bytes: what is over so soon is timed twice as often
 
 
 class Row(NamedTuple):
@@ -77,7 +77,7 @@ class Forecast:
         warm = min(MOST_WARM_UPS, warm_ups(row.predicted or None))
         args = (row.nbytes, count, warm, True, self.algorithm)
         times = []
-        for _ in range(3 * turns if row.nbytes <= SMALL else turns):
+        for _ in range(2 * turns if row.nbytes <= SMALL else turns):
             found = launch(one_allreduce, row.ranks, self.wire, args=args, progress=False)
             times.append(max(took for took, _ in found))
         return tuple(sorted(times))
