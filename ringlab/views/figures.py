@@ -105,7 +105,7 @@ def skyline(*runs, nbytes=None):
                 {
                     "type": "bar",
                     "name": side,
-                    "x": [[name] * run.ranks, [str(rank) for rank in range(run.ranks)]],
+                    "x": [[escape(name)] * run.ranks, [str(rank) for rank in range(run.ranks)]],
                     "y": values,
                     "showlegend": i == 0,
                     "marker": painted(colour, shape),

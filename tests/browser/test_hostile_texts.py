@@ -81,12 +81,12 @@ FOREIGN = """(allowed) => {
 }"""
 
 
-def hostile(text):
+def hostile(text, ranks=4):
     """A failed run with `text` wherever a learner's own can stand."""
-    data = traced().to_dict()
+    data = traced(ranks=ranks).to_dict()
     data["algorithm"] = text
     data["source"] = [[number, f"{line}  {text}"] for number, line in data["source"]]
-    data["failure"] = {"verdict": text, "rank": 2, "round": 1, "text": text, "waiting": [(3, 2, 1)]}
+    data["failure"] = {"verdict": text, "rank": 1, "round": 1, "text": text, "waiting": [(0, 1, 1)]}
     return Trace.from_dict(json.loads(json.dumps(data)))
 
 
@@ -102,8 +102,8 @@ PLAY = """([code, runs]) => {
     const press = (key) => host.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
     for (const key of ["ArrowRight", "Enter", "Escape", "End", "?", "ArrowLeft"]) press(key);
     root.querySelector("details").open = true;
-    for (const node of root.querySelectorAll("[data-hit]"))
-      node.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+    for (const kind of ["cell", "rank", "move"])
+      root.querySelector(`[data-hit^=${kind}]`)?.dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
     press("End");
     const texts = [root.textContent, host.getAttribute("aria-label")];
     host.remove();
@@ -186,12 +186,13 @@ def test_fifty_texts_do_nothing_in_figures(show):
     page = show(html="").page
     page.evaluate(COUNT_HITS)
     page.add_script_tag(path=str(plotly))
-    views = []
-    for nth, text in enumerate(SCRIPTS):
-        run = rl.run(rl.ring_allreduce, wire="virtual")
-        run.algorithm = run.trace.algorithm = text
-        views.append(rl.timeline(hostile(text)))
-        views.append([rl.skyline, rl.link_map, lambda run: rl.sum_tree(run, 0)][nth % 3](run))
+    views, runs = [], []
+    for text in SCRIPTS:
+        runs.append(rl.run(rl.ring_allreduce, ranks=2, wire="virtual"))
+        runs[-1].algorithm = runs[-1].trace.algorithm = text
+        views.append(rl.timeline(hostile(text, ranks=2), path=False))
+    views.append(rl.skyline(*runs))
+    views += [look(run) for run in runs[:4] for look in (rl.link_map, lambda run: rl.sum_tree(run, 0))]
     figures = [{"data": view.data, "layout": view.layout} for view in views]
     assert page.evaluate(DRAW, json.loads(json.dumps(figures, default=float))) == []
     assert page.evaluate(FOREIGN, "head > *, body > script, .modebar-btn--logo") == []
