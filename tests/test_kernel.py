@@ -148,10 +148,11 @@ def test_however_a_kernel_ends_nothing_is_left(ending, busy):
     kernel.nothing_left()
 
 
-def test_twenty_restarts_leave_no_older_ranks(kernel):
-    for i in range(20):
+@pytest.mark.parametrize("restarts", [6, pytest.param(20, marks=pytest.mark.night)])
+def test_restarts_leave_no_older_ranks(kernel, restarts):
+    for i in range(restarts):
         kernel.run("import ringlab as rl; rl.run('ring', ranks=2)")
-        if i < 19:
+        if i < restarts - 1:
             kernel.manager.restart_kernel(now=i % 2 == 0)
             kernel.pids.append(kernel.manager.provisioner.process.pid)
             kernel.client.wait_for_ready(timeout=60)
