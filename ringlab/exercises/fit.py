@@ -63,7 +63,7 @@ def _wrong(said, right, where, points):
 
     text = f"not right yet: {where} you say {shown(said)}; it is {shown(right)}"
     rounds, share = 2 * (RANKS - 1), 2 * (RANKS - 1) / RANKS
-    plain = fit_allreduce("ring", RANKS, *points, relative=False).values
+    plain = fit_allreduce("ring", RANKS, points[0], points[1], relative=False).values
     hints = [
         (plain, "These are least squares of seconds: the longest times win. Divide each equation by its time."),
         (

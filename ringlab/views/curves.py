@@ -153,10 +153,16 @@ class Panel:
         look = {"symbol": "diamond", "size": 9, "color": THIRD, "line": {"color": INK, "width": 1}}
         spread = {"type": "data", "symmetric": False, "array": [_short(p[3] - p[2]) for p in self.points]}
         spread |= {"arrayminus": [0] * len(x), "color": THIRD, "thickness": 2}
-        points = {"type": "scatter", "mode": "markers", "name": "measured", "x": x, "y": [_short(y) for y in fastest]}
+        points: dict = {
+            "type": "scatter",
+            "mode": "markers",
+            "name": "measured",
+            "x": x,
+            "y": [_short(y) for y in fastest],
+        }
         points |= {"marker": look, "error_y": spread}
         factors = [_short(y / self.parts(at)[2]) for at, y in zip(x, fastest)]
-        below = {"type": "scatter", "mode": "lines+markers", "name": "measured / curve", "x": x, "y": factors}
+        below: dict = {"type": "scatter", "mode": "lines+markers", "name": "measured / curve", "x": x, "y": factors}
         below |= {"yaxis": "y2", "showlegend": False, "marker": look, "line": {"color": THIRD, "width": 1}}
         return [points, below]
 
