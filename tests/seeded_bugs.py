@@ -167,7 +167,7 @@ BUGS = [
         "rank.py",
         "signal.signal(signal.SIGINT, signal.SIG_IGN)",
         "signal.signal(signal.SIGINT, signal.SIG_DFL)",
-        "test_kernel.py::test_an_interrupt_while_nothing_runs_harms_no_rank",
+        "test_world.py::test_ranks_ignore_an_interrupt_however_it_reaches_them",
     ),
     Bug(
         "ranks in C code outlive a killed kernel",
@@ -177,11 +177,11 @@ BUGS = [
         "test_failures.py::test_nothing_is_left_when_the_kernel",
     ),
     Bug(
-        "what a rank forked outlives it",
-        "world.py",
-        "            os.killpg(pid, signal.SIGKILL)\n",
-        "            os.getpgid(pid)\n",
-        "test_failures.py::test_what_a_rank_forks_ends_with_it",
+        "what a rank started outlives a killed kernel",
+        "rank.py",
+        "fcntl.F_SETOWN, -os.getpid())",
+        "fcntl.F_SETOWN, os.getpid())",
+        "test_failures.py::test_what_a_rank_starts_ends_with_it",
     ),
     Bug(
         "dead ranks are found out by the next call only",

@@ -208,8 +208,8 @@ ENDINGS = {
     "returns": "pass",
     "exits at once": "os._exit(0)",
     "is killed while ranks idle": "os.kill(os.getpid(), 9)",
-    "is killed while ranks spin": "threading.Timer(0.5, os.kill, (os.getpid(), 9)).start(); rl.run(spin, timeout=60)",
-    "is killed while C code keeps the GIL": "threading.Timer(1, os.kill, (os.getpid(), 9)).start(); rl.run(grip)",
+    "is killed while ranks spin": "killed_when_all_are_busy(); rl.run(spin, timeout=60)",
+    "is killed while C code keeps the GIL": "killed_when_all_are_busy(); rl.run(grip, timeout=60)",
     "exits in a thread's call": "threading.Thread(target=rl.run, args=(spin,), daemon=True).start(); time.sleep(0.5)",
 }
 
@@ -220,10 +220,19 @@ def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     marker = f"RINGLAB_TEST={os.getpid()}-{abs(hash(ending))}"
     code = f"""
         import os, threading, time, ringlab as rl
+        folder = {str(tmp_path)!r}
         def spin(chunks, rank, send, recv):
+            open(os.path.join(folder, str(rank)), "w").close()
             while True: pass
         def grip(chunks, rank, send, recv):
+            open(os.path.join(folder, str(rank)), "w").close()
             (1 << 200_000_000) ** 3  # minutes of C code that never gives up the GIL
+        def kill():
+            while len(os.listdir(folder)) < 4: time.sleep(0.02)
+            time.sleep(0.3)  # by now they are in their loops
+            os.kill(os.getpid(), 9)
+        def killed_when_all_are_busy():
+            threading.Thread(target=kill, daemon=True).start()
         rl.run("ring")
         {ENDINGS[ending]}
     """
@@ -262,13 +271,13 @@ def test_an_interrupt_ends_the_call_and_the_next_one_works():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 @pytest.mark.parametrize("ending", ["rl.close()", "os.kill(os.getpid(), 9)"])
-def test_what_a_rank_forks_ends_with_it(ending):
-    marker = f"RINGLAB_TEST={os.getpid()}-fork-{len(ending)}"
+@pytest.mark.parametrize("how", ["os.fork() or threading.Event().wait()", "subprocess.Popen(['sleep', '600'])"])
+def test_what_a_rank_starts_ends_with_it(how, ending):
+    marker = f"RINGLAB_TEST={os.getpid()}-fork-{len(how)}-{len(ending)}"
     code = f"""
-        import os, threading, ringlab as rl
+        import os, subprocess, threading, ringlab as rl
         def forks(chunks, rank, send, recv):
-            if os.fork() == 0:
-                threading.Event().wait()
+            {how}
             return rl.ring_allreduce(chunks, rank, send, recv)
         print(rl.run(forks, ranks=2))
         {ending}

@@ -1,6 +1,7 @@
 """Worlds and launched programs."""
 
 import os
+import signal
 import sys
 import threading
 
@@ -25,13 +26,27 @@ def test_a_world_serves_runs_and_programs_and_closes():
     world.close()
 
 
-def test_fresh_ranks_after_a_failure():
+def pids_of(world):
+    return {rank.process.pid for rank in world.ready()}
+
+
+@pytest.mark.parametrize("fault", ["crash", "fail"])
+def test_fresh_ranks_after_a_failure(fault):
     with rl.World(ranks=2) as world:
-        before = world.launch(lambda comm: os.getpid())
-        with pytest.raises(verdicts.RankKilled):
-            world.run("ring", wraps=[rl.faults.crash(0, 0)])
-        after = world.launch(lambda comm: os.getpid())
-        assert not set(before) & set(after)
+        before = pids_of(world)
+        with pytest.raises((verdicts.RankKilled, verdicts.RankException)):
+            world.run("ring", wraps=[getattr(rl.faults, fault)(0, 0)])
+        assert not before & pids_of(world), "the one that waited for it is not used again either"
+        assert world.run("ring").verdict is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a process on Windows")
+def test_ranks_ignore_an_interrupt_however_it_reaches_them():
+    with rl.World(ranks=2) as world:
+        before = pids_of(world)
+        for pid in before:
+            os.kill(pid, signal.SIGINT)
+        assert set(world.launch(lambda comm: os.getpid())) == before
 
 
 def test_a_rank_that_dies_between_calls_is_replaced():
