@@ -92,7 +92,7 @@ def saved_drift():
     `ringlab/data/make_drift.py` measured it, and does so again.
     """
     data = json.loads(SAVED.read_text(encoding="utf-8"))
-    rows = (Row(*(math.inf if x is None else x for x in row)) for row in data["rows"])
+    rows = (Row._make(math.inf if x is None else x for x in row) for row in data["rows"])
     return Drift(**{**data, "rows": tuple(rows)})
 
 
