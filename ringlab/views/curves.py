@@ -17,7 +17,7 @@ from .slider import one_at_a_time, slider
 
 SIZES = (10**6, 25 * 10**6, 10**8, 10**9)
 RANKS = (2, 8, 64, 512)
-FACTOR = 2.5  # what the dotted lines below mark
+FACTOR = 2.5  # what the lines below mark
 STEPS = 6  # points of a curve per factor 10
 AREAS = {"messages": ("rgba(91,155,234,0.30)", FIRST, "solid"), "bytes": ("rgba(247,183,51,0.30)", SECOND, "dash")}
 
@@ -204,7 +204,7 @@ def _layout(against, algorithm, with_residuals):
         look["height"] = 520
         look["yaxis"]["domain"] = [0.36, 1]
         ticks = {"tickvals": [1 / FACTOR, 1, FACTOR], "ticktext": [f"{1 / FACTOR:g}", "1", f"{FACTOR:g}"]}
-        look["yaxis2"] = {**look["yaxis"], **title("measured / curve"), "domain": [0, 0.26], **ticks}
+        look["yaxis2"] = {**look["yaxis"], **title("factor"), "domain": [0, 0.26], **ticks}
         look["yaxis2"] |= {"range": [-0.7, 0.7]}
         look["xaxis"]["anchor"] = "y2"
     return look

@@ -22,7 +22,7 @@ def of_measured(measured):
         data.append({**below, "showlegend": False, "line": {"color": colour, "dash": dash}})
     axis = {"type": "log", "exponentformat": "SI", "dtick": 1}
     look = layout(measured.source, {**title("bytes"), **axis}, {**title("seconds"), **axis, "domain": [0.36, 1]})
-    look["yaxis2"] = {**look["yaxis"], **title("measured / fit"), "domain": [0, 0.26], "range": [-0.7, 0.7]}
+    look["yaxis2"] = {**look["yaxis"], **title("factor"), "domain": [0, 0.26], "range": [-0.7, 0.7]}
     look["yaxis2"] |= {"tickvals": [0.4, 1, 2.5], "ticktext": ["0.4", "1", "2.5"], "zerolinecolor": INK}
     look["xaxis"]["anchor"] = "y2"
     look["height"] = 520
