@@ -9,22 +9,18 @@ FIRST = "00_start_here"
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize(("name", "theme"), [*((name, "light") for name in MASTERS), (FIRST, "dark")])
-def test_a_lesson_runs_in_the_browser(lesson, name, theme):
-    opened = lesson(name, theme)
-    assert opened.page.locator("body").get_attribute("data-jp-theme-light") == str(theme == "light").lower()
+@pytest.mark.parametrize("name", MASTERS)
+def test_a_lesson_runs_in_the_browser(lesson, name):
+    opened = lesson(name)
+    assert opened.page.locator("body").get_attribute("data-jp-theme-light") == "true"
     assert opened.page.locator(".jp-OutputArea-output").count() == 0, "the copy gives the answers away"
     opened.run_all()
     assert opened.cells_in_red() == opened.red(), [opened.text_of(number) for number in opened.cells_in_red()]
     assert opened.cells_run() == opened.code()
-
-
-def test_the_first_start_shows_no_news_and_asks_nothing(lesson):
-    """Neither a dialog nor a notification: a newcomer sees the lesson."""
-    opened = lesson(FIRST).run_all()  # by then all that comes by itself has come
+    # By now all that comes by itself has come: no news, no question, neither in a dialog nor in a corner.
     assert opened.page.locator(".jp-Dialog").count() == 0
     assert opened.page.locator(".Toastify__toast, .jp-toastContainer li").count() == 0
-    assert "/00_start_here.ipynb" in opened.page.url
+    assert f"/{name}.ipynb" in opened.page.url
 
 
 # ---- the recording of outside requests must be able to fail ----------------------------------------------------------
