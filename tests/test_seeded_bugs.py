@@ -1,14 +1,18 @@
 """Tests are tested too: with a known bug in place, the test that is there for it fails."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import processes
 import pytest
 from seeded_bugs import BUGS
 
+MARK = "RINGLAB_SEEDED"
 ROOT = Path(__file__).resolve().parents[1]
 NAMES = [bug.what for bug in BUGS]
 
@@ -38,11 +42,15 @@ def copy(tmp_path_factory):
 def outcome(folder, test):
     """How pytest ends in that folder; "hang" when it does not."""
     command = [sys.executable, "-B", "-m", "pytest", "-q", "-x", "-m", "", "-p", "no:cacheprovider", f"tests/{test}"]
-    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    environment = {**os.environ, "PYTHONPATH": str(folder), MARK: str(folder)}
     try:
         done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
     except subprocess.TimeoutExpired:
         return "hang"
+    finally:  # some of the bugs let ranks outlive their kernel
+        for pid in processes.alive(f"{MARK}={folder}"):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     return {0: "passed", 1: "failed"}.get(done.returncode, done.stdout + done.stderr)
 
 
