@@ -1,5 +1,6 @@
 """The README tells the truth: its map names every module, its table every lesson, its example runs."""
 
+import fnmatch
 import re
 from pathlib import Path
 
@@ -13,8 +14,16 @@ def test_what_the_map_names_is_there():
     map_ = README.split("## What is where")[1].split("**One algorithm, many wires:**")[0]
     names = re.findall(r"\w+\.py|\w+/", map_)
     assert len(names) > 40
-    for name in set(names) - {"ringlab/", "notebooks/", "tests/", "lab.py"}:
-        assert (ROOT / "ringlab" / name).exists(), f"{name} is in the map and not in ringlab/"
+    for name in set(names) - {"ringlab/", "notebooks/", "tests/", "lab.py", "FILE.py"}:
+        assert list((ROOT / "ringlab").rglob(name.rstrip("/"))), f"{name} is in the map and not in ringlab/"
+
+
+def test_the_map_has_every_file():
+    map_ = README.split("## What is where")[1].split("**One algorithm, many wires:**")[0]
+    patterns = re.findall(r"[\w*]+\.\w+", map_)
+    for path in (ROOT / "ringlab").rglob("*"):
+        if path.suffix in (".py", ".js", ".css") and not path.name.startswith("__"):
+            assert any(fnmatch.fnmatch(path.name, pattern) for pattern in patterns), f"{path} is not in the map"
 
 
 def test_the_table_has_seventeen_lessons_and_links_those_that_are_there():
