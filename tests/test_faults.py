@@ -51,6 +51,12 @@ def test_a_large_list_is_a_memory_error_too():
         rl.run(greedy)
 
 
+def test_two_ranks_that_die_before_they_read_what_the_other_sent():
+    big = [[float(rank)] * 1_000_000 for rank in range(2)]
+    with pytest.raises(verdicts.RankKilled):
+        rl.run("ring", big, wraps=[faults.crash(rank, 1).at("recv") for rank in (0, 1)], timeout=20.0)
+
+
 def test_two_faults_give_one_verdict_and_name_both():
     with pytest.raises(verdicts.RankKilled) as caught:
         rl.run("ring", wraps=[faults.crash(1, 1), faults.crash(3, 1)])

@@ -160,7 +160,10 @@ class Clock:
 
     def __init__(self, endpoint, wire, starts):
         self._endpoint, self._starts, self._wire = endpoint, starts, wire
-        self.flush = wire.flush
+
+    def flush(self):
+        """Wait until what was sent is on its way; not for ever, since who should read it may be struck as well."""
+        self._wire.flush(seconds=1.0)
 
     def pause(self, seconds):
         """Let this much time pass on the rank."""

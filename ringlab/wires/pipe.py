@@ -71,11 +71,11 @@ class Outbox:
                 while not wait_for(self._sock, write=True, seconds=CHECK_SECONDS):
                     yield True
 
-    def flush(self):
-        """Wait until everything has been handed to the operating system."""
+    def flush(self, seconds=None):
+        """Wait until everything has been handed to the operating system, at most for `seconds`."""
         writer = self._writer
         if writer is not None:
-            writer.join()
+            writer.join(seconds)
 
     def _write_now(self, buffers):
         """The buffers that are left when the socket takes no more."""
@@ -186,10 +186,10 @@ class PipeWire:
         """A new array where messages are best sent from: anywhere."""
         return np.empty(shape, dtype)
 
-    def flush(self):
-        """Wait until the operating system has all that was sent."""
+    def flush(self, seconds=None):
+        """Wait until the operating system has all that was sent, at most for `seconds` per peer."""
         for outbox in self._outboxes.values():
-            outbox.flush()
+            outbox.flush(seconds)
 
     def _read(self, src, size):
         sock, buffer = self._links[src], np.empty(size, np.uint8)

@@ -168,10 +168,10 @@ class ShmWire:
         self._lent.clear()
         return True
 
-    def flush(self):
-        """Wait until the operating system has all doorbells."""
+    def flush(self, seconds=None):
+        """Wait until the operating system has all doorbells, at most for `seconds` per peer."""
         for outbox in self._outboxes.values():
-            outbox.flush()
+            outbox.flush(seconds)
 
     def _header(self, array):
         """As of plain.encode; looked up for an array whose like was sent before."""
