@@ -31,7 +31,9 @@ def test_the_table_has_seventeen_lessons_and_links_those_that_are_there():
     assert len(linked) >= 10
     for target in linked:
         assert (ROOT / target).exists(), target
-    assert len(re.findall(r"^\| \[?\d\d\]?.*\|$", README, re.M)) == 17
+    lessons = README.split("## Lessons")[1].split("\n## ")[0]
+    numbers = re.findall(r"^\| \[?(\d\d)\b", lessons, re.M)
+    assert numbers == [f"{number:02}" for number in range(17)]
 
 
 def test_every_file_that_is_linked_is_there():
