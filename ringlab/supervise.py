@@ -35,9 +35,8 @@ from .waits import Wait, hopeless
 TICK = 0.02  # seconds between two looks at the record
 START_UP = 30.0  # seconds that a rank may take, beyond the time limit, to load its function and what that imports
 SETTLE = 0.25  # at most this long the others may come to rest after a failure
-ASK_BEFORE = (
-    0.3  # seconds before its limit a silent rank is asked where it is: C code or a stop keeps it from answering
-)
+# seconds before its limit a silent rank is asked where it is: C code or a stop keeps it from answering
+ASK_BEFORE = 0.3
 AT_MOST = 10  # times the limit a rank may be silent, however little of a core it got
 PRINT_LINES = 200  # per rank and call
 

@@ -26,6 +26,14 @@ def left_after(mark, seconds=10.0):
     return found
 
 
+def wait_for_more_than(count, mark, seconds=60.0):
+    """Return when more than `count` processes hold `mark`."""
+    end, wake = time.monotonic() + seconds, threading.Event()
+    while len(alive(mark)) <= count:
+        assert time.monotonic() < end, f"no more than {count} processes with {mark} in {seconds:g} s"
+        wake.wait(0.02)
+
+
 def segments(*pids):
     """The names in /dev/shm of the shared memory that these kernels made."""
     return {name for name in os.listdir("/dev/shm") if name.startswith(tuple(f"ringlab_{pid}_" for pid in pids))}

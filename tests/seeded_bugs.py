@@ -262,6 +262,13 @@ BUGS = [
         "test_pulse.py::test_only_the_time_counts_in_which_it_could_act",
     ),
     Bug(
+        "only a rank's main thread may be kept from the processor",
+        "pulse.py",
+        'os.listdir(f"/proc/{pid}/task")',
+        "[str(pid)]",
+        "test_pulse.py::test_each_thread_is_told_of",
+    ),
+    Bug(
         "prints have no end",
         "supervise.py",
         "for line in lines[:PRINT_LINES]:",

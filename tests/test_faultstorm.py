@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 
 import pytest
+from processes import wait_for_more_than
 
 from ringlab.faultstorm import plan as plans
 from ringlab.faultstorm import watch
@@ -111,6 +112,12 @@ def test_each_broken_rule_is_found(says):
     assert any(says in sentence for sentence in violations(history)), violations(history)
 
 
+def test_a_call_that_was_given_up_breaks_no_rule():
+    history = good()
+    history[1] = {"what": "given up"}
+    assert violations([history[0], history[1], history[4]]) == []
+
+
 def test_a_clean_call_may_not_be_replaced_by_anything():
     history = good("between", None)
     history[1]["right"] = False
@@ -179,6 +186,22 @@ def test_what_a_worker_leaves_is_seen(monkeypatch):
             os.kill(pid, signal.SIGKILL)
         for name in left["segments"]:
             os.unlink(f"/dev/shm/{name}")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_an_interrupt_keeps_what_was_seen_and_leaves_nothing(tmp_path):
+    saved = tmp_path / "history.jsonl"
+    command = [sys.executable, "-m", "ringlab", "faultstorm", "--count", "5000", "--jobs", "2", "--json", str(saved)]
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for job in (0, 1):
+        wait_for_more_than(2, f"{watch.MARKER}={running.pid}-{job}-0")  # each worker has ranks
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 130, out + err
+    assert "interrupted after" in out and "0 violations" in out and "Traceback" not in err
+    history = [json.loads(line) for line in saved.read_text().splitlines()]
+    assert sum(line["what"] == "given up" for line in history) == 2
+    assert [line["processes"] for line in history if line["what"] == "left"] == [[], []]
 
 
 def storm(count, seed, *more):

@@ -20,7 +20,7 @@ def add_arguments(parser):
 
 
 def command(options):
-    """Play, report, and give exit code 1 when any rule was broken."""
+    """Play, report, and give exit code 1 when any rule was broken, 130 when the storm was interrupted."""
     injections = plan(options.count, options.seed, tuple(options.wires.split(",")))
     history = storm(injections, options.start, progress=sys.stderr.isatty(), jobs=max(1, options.jobs))
     broken = violations(history)
@@ -30,4 +30,7 @@ def command(options):
             file.writelines(json.dumps(line) + "\n" for line in [*history, found])
     print("\n".join(sentences(found)))
     print("\n".join(broken[:20]) if broken else "0 violations")
+    if any(line["what"] == "given up" for line in history):
+        print(f"interrupted after {found['faults']} of {options.count} faults")
+        return 130
     return 1 if broken else 0

@@ -8,6 +8,7 @@ A history is a list of dicts, one per line of the JSONL file:
      "descriptors": open in the kernel after a clean call}
     {"what": "left", "processes": [...], "segments": [...], "files": [...], "sockets": n}    when a worker has closed
     {"what": "hang", "n": 7}                                                     when the watchdog had to step in
+    {"what": "given up"}                                                         when the storm was interrupted
 """
 
 from ..verdicts import PRECEDENCE
@@ -44,6 +45,8 @@ def violations(history):
             open_call = line
         elif what == "hang":
             found.append(f"injection {n}: hang")
+            open_call = None
+        elif what == "given up":
             open_call = None
         elif what == "end":
             if open_call is None or (open_call["n"], open_call["call"]) != (n, line["call"]):

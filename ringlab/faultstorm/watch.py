@@ -25,30 +25,62 @@ GRACE = 30.0  # seconds beyond the time limit after which a call hangs; a busy m
 def storm(injections, start="spawn", progress=True, jobs=1):
     """Play all injections; the history, as a list of dicts.
 
-    `jobs` workers play at a time, each its own share: while one waits for a time limit, another has the cores.
+    `jobs` workers play at a time, each its own share: while one waits for a time limit, another has the cores. An
+    interrupt ends the storm, with the history so far.
     """
     histories = [[] for _ in range(jobs)]
+    playing = Playing()
     bar = tqdm(total=len(injections), desc="faults", unit="fault", disable=not progress, file=sys.stderr)
     threads = [
-        threading.Thread(target=_one_job, args=(injections[job::jobs], histories[job], bar, start, job))
+        threading.Thread(target=_one_job, args=(injections[job::jobs], histories[job], bar, start, job, playing))
         for job in range(jobs)
     ]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        _join(threads)
+    except KeyboardInterrupt:
+        playing.give_up()
+        _join(threads)
     bar.close()
     return [line for history in histories for line in history]
 
 
-def _one_job(injections, history, bar, start, job):
+class Playing:
+    """The workers that play now, until the storm is given up."""
+
+    def __init__(self):
+        self.given_up = threading.Event()
+        self._workers = []
+
+    def add(self, worker):
+        """One more; ended at once when it comes too late."""
+        self._workers.append(worker)
+        if self.given_up.is_set():
+            _kill(worker)
+
+    def give_up(self):
+        """End all of them."""
+        self.given_up.set()
+        for worker in self._workers:
+            if worker.poll() is None:
+                _kill(worker)
+
+
+def _join(threads):
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(0.2)  # a join without end cannot be interrupted on Windows
+
+
+def _one_job(injections, history, bar, start, job, playing):
     round = 0
-    while injections:
-        done = _one_worker(injections, history, bar, start, f"{os.getpid()}-{job}-{round}")
+    while injections and not playing.given_up.is_set():
+        done = _one_worker(injections, history, bar, start, f"{os.getpid()}-{job}-{round}", playing)
         injections, round = injections[done:], round + 1
 
 
-def _one_worker(injections, history, bar, start, marker):
+def _one_worker(injections, history, bar, start, marker, playing):
     """How many of the injections one worker got through (the last one perhaps by hanging)."""
     folder = tempfile.mkdtemp(prefix="ringlab-storm-")  # what the worker leaves in its temporary folder is its own
     worker = subprocess.Popen(
@@ -59,6 +91,7 @@ def _one_worker(injections, history, bar, start, marker):
         env={**os.environ, MARKER: marker, "TMPDIR": folder, "RINGLAB_PROGRESS": "off"},  # a bar takes a semaphore
         start_new_session=True,
     )
+    playing.add(worker)
     lines = queue.Queue()
     threading.Thread(target=_read, args=(worker.stdout, lines), daemon=True).start()
     threading.Thread(target=_feed, args=(worker.stdin, injections), daemon=True).start()
@@ -69,6 +102,9 @@ def _one_worker(injections, history, bar, start, marker):
             line = lines.get(timeout=limit)
         except queue.Empty:
             line = None
+        if line is None and playing.given_up.is_set():
+            history.append({"what": "given up"})
+            break
         if line is None:  # nothing came in time, or the worker has died
             history.append({"what": "hang", "n": injections[done].number})
             done += 1
