@@ -2,7 +2,9 @@
 
 import copy
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -190,6 +192,20 @@ def test_nbval_fails_what_must_fail(tmp_path):
     assert "4 failed, 1 passed" in said
     for text in sources.values():
         assert text.lower() in said.lower(), said
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+def test_a_notebook_that_leaves_a_process_behind_fails(tmp_path):
+    sleeper = "import subprocess, sys, threading\nwait = 'import threading; threading.Event().wait(300)'\n"
+    sleeper += "left = subprocess.Popen([sys.executable, '-c', wait], start_new_session=True)\nprint(1)"
+    code, said = nbval(write(tmp_path / "leaks.ipynb", sleeper))
+    pids = [int(pid) for pid in re.findall(r"^ +process (\d+): .*threading.Event\(\)", said, re.M)]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    assert code == 1 and "1 passed" in said
+    assert "the notebooks have ended and left 1 behind:" in said
+    assert len(pids) == 1
 
 
 @pytest.mark.slow

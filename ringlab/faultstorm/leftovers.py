@@ -14,10 +14,16 @@ def after(name, value, pid, folder, patience):
 
     processes: those marked `name`=`value`.  segments: names in shared memory.  files: in the temporary folder.
     """
+    alive = wait_for_none(name, value, patience)
+    return {"processes": alive, "segments": segments(pid, alive), "files": sorted(os.listdir(folder))}
+
+
+def wait_for_none(name, value, patience):
+    """Pids of the marked processes that are there still after `patience` seconds; at once when there are none."""
     end, wake = time.monotonic() + patience, threading.Event()
     while (alive := processes(name, value)) and time.monotonic() < end:
         wake.wait(0.05)
-    return {"processes": alive, "segments": segments(pid, alive), "files": sorted(os.listdir(folder))}
+    return alive
 
 
 def processes(name, value):
@@ -27,6 +33,16 @@ def processes(name, value):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb") as file:
             if wanted in file.read().split(b"\0"):
                 found.append(int(pid))
+    return found
+
+
+def commands(pids):
+    """What each of these processes runs, as lines to show."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().decode(errors="replace").replace("\0", " ").split()
+            found.append(f"process {pid}: {' '.join(words)[:100]}")
     return found
 
 

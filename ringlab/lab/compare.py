@@ -3,10 +3,13 @@
     pytest -p ringlab.lab.compare --nbval --nbval-current-env --nbval-cell-timeout=60 notebooks
 
 Text is compared, character by character. Pictures are not: HTML (the player) and plotly figures are drawn
-from a run whose text stands beside them, and editing the player must not break the lessons.
+from a run whose text stands beside them, and editing the player must not break the lessons. A process that is still
+there when all kernels have ended fails the run (where there is a /proc to see it in).
 """
 
 import os
+
+from ..faultstorm import leftovers
 
 NOT_COMPARED = (
     "text/html",
@@ -15,9 +18,20 @@ NOT_COMPARED = (
     "application/vnd.jupyter.widget-view+json",
 )
 
+MARK, VALUE = "RINGLAB_LESSONS", str(os.getpid())  # kernels inherit it, and so does all that they start
+PATIENCE = 5.0  # seconds that processes may take to end
+
+os.environ[MARK] = VALUE
 os.environ["RINGLAB_PROGRESS"] = "off"  # kernels inherit it: on a slow machine bars would be outputs nobody saved
 
 
 def pytest_collectstart(collector):
     if hasattr(collector, "skip_compare"):
         collector.skip_compare = (*collector.skip_compare, *NOT_COMPARED)
+
+
+def pytest_sessionfinish(session):
+    left = leftovers.commands(leftovers.wait_for_none(MARK, VALUE, PATIENCE))
+    if left:
+        print(f"\n\nthe notebooks have ended and left {len(left)} behind:", *left, sep="\n    ")
+        session.exitstatus = session.exitstatus or 1
