@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTEST = ["-m", "pytest", "-q"]
+TWO = ["-n", "2", "--dist", "loadfile"]  # files at a time: tests wait more than they compute
 NBVAL = [
     *PYTEST,
+    *TWO,
     *("-p", "ringlab.lab.compare", "--nbval", "--nbval-current-env", "--nbval-cell-timeout=60"),
     *("--nbval-sanitize-with", "ringlab/lab/nbval_sanitize.cfg"),
     "notebooks",
@@ -34,14 +36,14 @@ STYLE = [
     Part("security: bandit", 20, ["-m", "bandit", "-q", "-ll", "-c", "pyproject.toml", "-r", "ringlab", "lab.py"]),
 ]
 QUICK = [
-    Part("unit tests", 150, [*PYTEST]),
+    Part("unit tests", 150, [*PYTEST, *TWO]),
     Part("lessons: nbval", 150, NBVAL),
 ]
 FULL = [
     *STYLE,
-    Part("unit tests, slow ones too", 300, [*PYTEST, "-m", "not browser and not night"]),
+    Part("unit tests, slow ones too", 300, [*PYTEST, *TWO, "-m", "not browser and not night"]),
     Part("lessons: nbval", 240, NBVAL),
-    Part("browser", 240, [*PYTEST, "-m", "browser"]),
+    Part("browser", 240, [*PYTEST, *TWO, "-m", "browser"]),
 ]
 NIGHT = [*FULL, Part("night", 3600, [*PYTEST, "-m", "night"])]
 

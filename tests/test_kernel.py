@@ -85,7 +85,7 @@ RIGHT = "print(rl.run('ring').outputs[3].tolist() == [1111] * 8)"
 def test_interrupts_end_the_cell_and_leave_the_notebook_usable(kernel, busy, presses):
     kernel.run(DEFINITIONS + RIGHT)
     draw = random.Random(f"{busy}{presses}")
-    for _ in range(5):
+    for _ in range(3):
         moments = [draw.uniform(0.05, 0.6) for _ in range(presses)]
 
         def press(moments=moments):
@@ -148,7 +148,7 @@ def test_however_a_kernel_ends_nothing_is_left(ending, busy):
     kernel.nothing_left()
 
 
-@pytest.mark.parametrize("restarts", [6, pytest.param(20, marks=pytest.mark.night)])
+@pytest.mark.parametrize("restarts", [3, pytest.param(20, marks=pytest.mark.night)])
 def test_restarts_leave_no_older_ranks(kernel, restarts):
     for i in range(restarts):
         kernel.run("import ringlab as rl; rl.run('ring', ranks=2)")

@@ -11,7 +11,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc"),
 ]
-MOMENTS = 30
+MOMENTS = 15
 
 # Forks kernels that start a world and kill themselves at the n-th thing Python reports to its audit hooks (opening a
 # file, making a socket, mapping memory, importing a module ...): moments that do not depend on the machine's speed.

@@ -187,7 +187,7 @@ def test_nbval_fails_what_must_fail(tmp_path):
     }
     for number, source in enumerate(sources):
         write(tmp_path / f"{number}.ipynb", source)
-    code, said = nbval(tmp_path, timeout=8)
+    code, said = nbval(tmp_path, timeout=5)
     assert code == 1
     assert "4 failed, 1 passed" in said
     for text in sources.values():

@@ -267,7 +267,7 @@ def random_programs_end_alike(seeds):
 
 @pytest.mark.slow
 def test_random_programs_end_alike_on_simulated_and_on_real_ranks():
-    assert random_programs_end_alike(range(6)) >= 3, "most of them hang"
+    assert random_programs_end_alike(range(4)) >= 2, "most of them hang"
 
 
 @pytest.mark.night

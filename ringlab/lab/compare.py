@@ -9,6 +9,8 @@ there when all kernels have ended fails the run (where there is a /proc to see i
 
 import os
 
+import pytest
+
 from ..faultstorm import leftovers
 
 NOT_COMPARED = (
@@ -18,10 +20,9 @@ NOT_COMPARED = (
     "application/vnd.jupyter.widget-view+json",
 )
 
-MARK, VALUE = "RINGLAB_LESSONS", str(os.getpid())  # kernels inherit it, and so does all that they start
+MARK = "RINGLAB_LESSONS"  # kernels inherit it, and so does all that they start
 PATIENCE = 5.0  # seconds that processes may take to end
 
-os.environ[MARK] = VALUE
 os.environ["RINGLAB_PROGRESS"] = "off"  # kernels inherit it: on a slow machine bars would be outputs nobody saved
 
 
@@ -30,8 +31,21 @@ def pytest_collectstart(collector):
         collector.skip_compare = (*collector.skip_compare, *NOT_COMPARED)
 
 
+def pytest_configure(config):
+    if not _is_worker(config):
+        os.environ[MARK] = str(os.getpid())
+
+
+@pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session):
-    left = leftovers.commands(leftovers.wait_for_none(MARK, VALUE, PATIENCE))
+    if _is_worker(session.config):
+        return
+    left = leftovers.commands(leftovers.wait_for_none(MARK, os.environ[MARK], PATIENCE))
     if left:
         print(f"\n\nthe notebooks have ended and left {len(left)} behind:", *left, sep="\n    ")
         session.exitstatus = session.exitstatus or 1
+
+
+def _is_worker(config):
+    """Whether this is one of the processes that pytest-xdist lets check; the first one looks at the end."""
+    return hasattr(config, "workerinput")
