@@ -7,7 +7,7 @@ from .rounds import rounds_of
 from .ship import ship
 from .supervise import Supervisor
 from .verdicts import RinglabError
-from .world import shared_world
+from .warm import shared_world
 
 
 def keep(error, function, ranks, **about):

@@ -11,7 +11,7 @@ from .ship import ship
 from .source import name_of
 from .supervise import Supervisor
 from .verdicts import BadInput
-from .world import shared_world
+from .warm import shared_world
 
 
 class Returned(list):

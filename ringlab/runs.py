@@ -18,7 +18,8 @@ from .reduction import accumulate_dtype, buffer_of, check_array, check_op, resul
 from .ship import ship
 from .supervise import Supervisor
 from .verdicts import BadInput, Mismatch, RinglabError, WrongResult
-from .world import check_ranks, shared_world
+from .warm import shared_world
+from .world import check_ranks
 
 WIRES = ("pipe", "shm", "pipe-blocking", "virtual")
 MODES = {"pipe": "buffered", "shm": "lending", "pipe-blocking": "blocking"}

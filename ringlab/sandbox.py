@@ -13,8 +13,8 @@ from .ship import ship
 from .simulate import simulate
 from .supervise import Supervisor
 from .verdicts import Deadlock, Interrupted
+from .warm import shared_world
 from .wires.virtual import RankFailed
-from .world import shared_world
 
 
 def run_virtual(function, buffers, network, probe, timeout, wraps=(), world=None, **options):

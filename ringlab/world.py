@@ -11,33 +11,20 @@ import atexit
 import contextlib
 import os
 import selectors
-import signal
 import socket
 import threading
 import time
-from collections import deque
-
-import multiprocess
-from multiprocess import resource_tracker, spawn
 
 from . import hygiene, needs
 from . import rank as rank_module
 from .arena import Arena, no_room
-from .channel import Channel, receive_message
+from .channel import Channel
+from .process import Rank, context_of, environment
 from .record import Record
 from .verdicts import BadInput, Closed, NoResource, StartupFailed
 
 MAX_RANKS = 64
-IDLE_SECONDS = 120
 STARTUP_SECONDS = 60
-RANK_ENVIRONMENT = {
-    "RINGLAB_RANK": "1",  # lets anybody find our processes
-    "OMP_NUM_THREADS": "1",  # one BLAS thread per rank: ranks are the parallelism here
-    "OPENBLAS_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "VECLIB_MAXIMUM_THREADS": "1",
-    "NUMEXPR_NUM_THREADS": "1",
-}
 START = "spawn"  # how ranks start where nobody says how
 _starting = threading.Lock()
 _worlds = []  # every world that is open, for the end of the kernel
@@ -52,91 +39,6 @@ def check_ranks(ranks):
     return int(ranks)
 
 
-@contextlib.contextmanager
-def _rank_environment():
-    """Start processes with our environment, and without the user's main module: a script needs no guard.
-
-    They begin with SIGINT blocked, or a second press of the interrupt button, which goes to the kernel's whole group,
-    would end fresh ranks before they can ignore it. The tracker must run by then: starting it unblocks the signal.
-    """
-    mask = None
-    if os.name != "nt":
-        resource_tracker.ensure_running()
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    prepared = spawn.get_preparation_data
-    spawn.get_preparation_data = lambda name: {
-        key: value for key, value in prepared(name).items() if not key.startswith("init_main")
-    }
-    before = {key: os.environ.get(key) for key in RANK_ENVIRONMENT}
-    os.environ.update(RANK_ENVIRONMENT)
-    try:
-        yield
-    finally:
-        spawn.get_preparation_data = prepared
-        if mask is not None:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        for key, value in before.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
-
-
-class Rank:
-    """The kernel's side of one rank: its process and its lines."""
-
-    def __init__(self, process, channel, life, death):
-        self.process, self.channel = process, channel
-        self._life, self._death = life, death
-        self._asked = deque()  # when it was asked where it is, and has not been heard yet
-
-    @property
-    def alive(self):
-        """Whether the process runs (asked of the system, not of a pipe)."""
-        return self.process.exitcode is None
-
-    def ask(self):
-        """Ask the rank where it is; `where` has the answer."""
-        with contextlib.suppress(OSError):
-            self._life.setblocking(False)
-            self._life.send(b"?")
-            self._asked.append(time.monotonic())
-
-    def where(self, seconds=0.3):
-        """Stack of the rank as a list of [file, line, function], or None when it cannot answer (stopped, in C code).
-
-        It has `seconds` from when it was last asked; it is asked now when it was not.
-        """
-        if not self._asked:
-            self.ask()
-        answer = None
-        try:
-            while self._asked:
-                self._life.settimeout(max(0.01, self._asked[-1] + seconds - time.monotonic()))
-                answer = receive_message(self._life)
-                self._asked.popleft()
-        except (OSError, EOFError):
-            return None
-        return answer
-
-    def kill(self):
-        """Kill the process, and with it all that it forked."""
-        with contextlib.suppress(OSError, AttributeError, ValueError):
-            pid = self.process.pid
-            self.process.kill()
-            os.killpg(pid, signal.SIGKILL)
-
-    def end(self):
-        """Kill and reap; never waits for the rank's consent."""
-        self.kill()
-        for line in (self.channel.sock, self._life, self._death):
-            if line is not None:
-                line.close()
-        self.process.join(5)
-        with contextlib.suppress(ValueError):
-            self.process.close()
-
-
 class World:
     """`ranks` processes, ready for calls; a context manager.
 
@@ -146,7 +48,7 @@ class World:
 
     def __init__(self, ranks=4, wire="pipe", start=None):
         self.size, self.wire = check_ranks(ranks), wire
-        self._context = _context(start or START)
+        self._context = context_of(start or START)
         self.lock = threading.RLock()
         self.used = time.monotonic()
         self.calls = 0
@@ -288,8 +190,8 @@ class World:
         links = [{} for _ in range(size)]
         for low in range(size):
             for high in range(low + 1, size):
-                links[low][high], links[high][low] = _socket_pair()
-        with _rank_environment():
+                links[low][high], links[high][low] = socket.socketpair()
+        with environment():
             for rank in range(size):
                 self._ranks.append(self._spawn_rank(rank, links[rank], doors))
                 self._selector.register(self._ranks[-1].channel.sock, selectors.EVENT_READ, self._ranks[-1].channel)
@@ -307,8 +209,8 @@ class World:
 
     def _spawn_rank(self, rank, links, doors):
         context = self._context
-        control, rank_control = _socket_pair()
-        life, rank_life = _socket_pair()
+        control, rank_control = socket.socketpair()
+        life, rank_life = socket.socketpair()
         if os.name == "nt":
             rank_end, kernel_end = context.Pipe(duplex=False)
             arguments: tuple = (rank, self.size, self._record.segment, rank_end, None, None, None)
@@ -363,78 +265,8 @@ class World:
             self._selector = None
 
 
-def _context(start):
-    """How processes start: "spawn" everywhere; "forkserver" starts ten times faster, but opens a socket of its own.
-
-    Never "fork": the kernel has threads, and its copies would hold each other's lines open.
-    """
-    if start not in ("spawn", "forkserver") or (start == "forkserver" and os.name == "nt"):
-        raise BadInput(f"start={start!r} is no way to start ranks", "use 'spawn', or 'forkserver' on Linux and macOS")
-    context = multiprocess.get_context(start)
-    if start == "forkserver":
-        context.set_forkserver_preload(["ringlab.rank", "cloudpickle"])
-    return context
-
-
-def _socket_pair():
-    ours, theirs = socket.socketpair()
-    return ours, theirs
-
-
-class _Shared:
-    """The world behind `rl.run`: kept warm, replaced by a larger one when needed, closed after two idle minutes."""
-
-    def __init__(self):
-        self._lock = threading.Lock()
-        self._world = None
-        self._janitor = None
-
-    def get(self, ranks):
-        with self._lock:
-            world = self._world
-            if world is None or world.closed or world.failed or world.size < ranks:
-                if world is not None:
-                    world.close()
-                world = self._world = World(max(ranks, 4))
-            world.used = time.monotonic()
-            if self._janitor is None or not self._janitor.is_alive():
-                self._janitor = threading.Thread(target=self._close_when_idle, daemon=True)
-                self._janitor.start()
-            return world
-
-    def close(self):
-        with self._lock:
-            if self._world is not None:
-                self._world.close()
-                self._world = None
-
-    def _close_when_idle(self):
-        wake = threading.Event()
-        while True:
-            with self._lock:
-                world = self._world
-                if world is None:
-                    return
-                idle = time.monotonic() - world.used
-                if idle >= IDLE_SECONDS and world.lock.acquire(blocking=False):
-                    world.lock.release()
-                    world.close()
-                    self._world = None
-                    return
-            wake.wait(max(1.0, IDLE_SECONDS - idle))
-
-
-_shared = _Shared()
-
-
-def shared_world(ranks):
-    """The warm world that `rl.run` uses, with at least `ranks` ranks."""
-    return _shared.get(ranks)
-
-
 def close():
     """End all ranks of all worlds; the next call starts fresh ones."""
-    _shared.close()
     for world in list(_worlds):
         world.close()
 

@@ -206,7 +206,7 @@ BUGS = [
     ),
     Bug(
         "ranks may be forked",
-        "world.py",
+        "process.py",
         'if start not in ("spawn", "forkserver")',
         'if start not in ("spawn", "forkserver", "fork")',
         "test_world.py::test_fork_is_no_way_to_start_ranks",

@@ -11,7 +11,8 @@ from ..runs import WIRES, resolve
 from ..ship import ship
 from ..supervise import Supervisor
 from ..verdicts import BadInput, RankExited, RankKilled, RinglabError
-from ..world import check_ranks, shared_world
+from ..warm import shared_world
+from ..world import check_ranks
 from . import data, grades
 from .diagnosis import diagnose
 from .finding import Finding

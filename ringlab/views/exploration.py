@@ -16,7 +16,7 @@ from ..algorithms import ALGORITHMS
 from ..network import Network
 from ..runs import WIRES, run
 from ..verdicts import BadInput, Interrupted, RinglabError
-from ..world import shared_world
+from ..warm import shared_world
 
 SLOWER = 10  # times, for the slow link
 DTYPES = ("float64", "float32", "float16", "int32")
