@@ -2,7 +2,7 @@
 
 import functools
 
-from . import source, trace
+from . import source, tracing
 from .rounds import rounds_of
 from .ship import ship
 from .supervise import Supervisor
@@ -25,7 +25,7 @@ def _trace(error, function, ranks, probe, programs, about):
         probe = _as_far_as_it_comes(function, ranks)
     failure = failure_of(error)
     about = {"algorithm": source.name_of(function), "source": source.source_of(function), **about}
-    whole = trace.build(probe, programs, failure=failure, **about)
+    whole = tracing.build(probe, programs, failure=failure, **about)
     whole.rounds = 1 + max((event.round for event in whole.events), default=-1)
     return whole
 

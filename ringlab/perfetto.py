@@ -9,8 +9,8 @@ so sends that do get tracks of their own.
 """
 
 from .criticalpath import critical_path
+from .events import slots
 from .spans import ADD, SEND, chunk_names, lanes_of, spans_of
-from .trace import slots
 from .verdicts import BadInput
 
 PROGRAM = 0  # the track of a rank on which it waits and adds

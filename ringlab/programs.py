@@ -2,7 +2,7 @@
 
 import functools
 
-from . import trace as traces
+from . import tracing
 from .network import of
 from .reports import Story
 from .runs import MODES, check_count, check_options, emulation, to_program
@@ -29,7 +29,7 @@ class Returned(list):
             raise BadInput(
                 f"this program made {self._dropped} more events than a trace holds", "look at one with fewer messages"
             )
-        return traces.build(None, self._programs(), algorithm=self._name, clock=self._clock)
+        return tracing.build(None, self._programs(), algorithm=self._name, clock=self._clock)
 
 
 def launch(program, ranks=4, wire="pipe", args=(), timeout=60.0, world=None, network=None, eager=None, progress=True):

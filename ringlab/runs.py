@@ -7,8 +7,7 @@ import os
 
 import numpy as np
 
-from . import aftermath, remarks, reports, source
-from . import trace as traces
+from . import aftermath, remarks, reports, source, tracing
 from .algorithms import ALGORITHMS
 from .dtypes import name_of
 from .judgement import judge_outputs
@@ -55,7 +54,7 @@ class Run:
                 f"this run made {self._dropped} more events than a trace holds",
                 "look at a run with fewer messages",
             )
-        return traces.build(self._probe, self._programs, algorithm=self.algorithm, **self._about)
+        return tracing.build(self._probe, self._programs, algorithm=self.algorithm, **self._about)
 
     @property
     def rounds(self):

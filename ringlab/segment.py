@@ -12,7 +12,8 @@ import secrets
 
 from multiprocess import reduction
 
-FOLDER = "/dev/shm"  # nosec B108 (no name is ever made in it)
+# Where shared memory is; no name is ever made in it.
+FOLDER = "/dev/shm"  # nosec B108
 
 
 class Segment:

@@ -2,65 +2,12 @@
 
 import functools
 import json
-from typing import NamedTuple
 
-from .record import RECV, SEND
+from . import expressions
+from .events import Event, chunk_name, slots
 from .verdicts import BadInput
 
 VERSION = 1
-UNKNOWN = "not known"
-
-
-class Event(NamedTuple):
-    """One message, seen by its sender ("send") or its receiver ("recv").
-
-    chunks: which chunks it carries.  terms[i]: whose gradients are in chunks[i], a sorted tuple of ranks, one
-    repeated when counted twice; None for the whole field when the probe does not know.  nbytes: bytes of array data.
-    round: the message's start when every message takes one unit of time.  line: the source line that acted.
-    start, end: seconds since the call began (virtual seconds on the virtual wire).
-    """
-
-    rank: int
-    kind: str
-    peer: int
-    chunks: tuple
-    terms: tuple | None
-    nbytes: int
-    round: int
-    line: int
-    start: float
-    end: float
-
-
-def slots(terms, ranks):
-    """Whose terms, as fixed slots: '01·3' lacks rank 2, '0123*' is complete, 'r1x2' counts rank 1 twice.
-
-    Above 8 ranks the number of ranks instead.
-
-    >>> slots((0, 1, 3), 4), slots((0, 1, 2, 3), 4), slots((0, 1, 1), 4)
-    ('01·3', '0123*', '01·· r1x2')
-    """
-    here = set(terms)
-    twice = sorted({rank for rank in terms if terms.count(rank) > 1})
-    times = {terms.count(rank) for rank in here}
-    if ranks <= 8:
-        text = "".join(str(rank) if rank in here else "·" for rank in range(ranks))
-    else:
-        text = f"{len(here)} of {ranks}"
-    if len(here) == ranks and times == {1}:
-        return text + "*"
-    if len(here) == ranks and len(times) == 1:
-        return f"{text} x{times.pop()}"
-    return text + "".join(f" r{rank}x{terms.count(rank)}" for rank in twice)
-
-
-def chunk_name(chunk, pieces=1):
-    """What a chunk is called: 'c2', or 'c2a' and 'c2b' when each chunk is cut in two pieces, numbered on.
-
-    >>> chunk_name(2), chunk_name(5, pieces=2)
-    ('c2', 'c2b')
-    """
-    return f"c{chunk}" if pieces <= 1 else f"c{chunk // pieces}{chr(ord('a') + chunk % pieces)}"
 
 
 class Trace:
@@ -118,25 +65,6 @@ class Trace:
     def by_rank(self, rank):
         """The (event, changes) pairs of one rank, in the order of its program."""
         return tuple(self._programs[rank])
-
-    def _causal(self):
-        """All (event, changes) pairs, each rank in program order and every receive after its send."""
-        left = [list(reversed(program)) for program in self._programs]
-        sent = {}
-        moved = True
-        while moved:
-            moved = False
-            for rank, program in enumerate(left):
-                while program:
-                    event = program[-1][0]
-                    if event.kind == "recv":
-                        if not sent.get((event.peer, rank)):
-                            break
-                        sent[event.peer, rank] -= 1
-                    else:
-                        sent[rank, event.peer] = sent.get((rank, event.peer), 0) + 1
-                    yield program.pop()
-                    moved = True
 
     def holds(self, round):
         """Terms per rank and chunk after all messages of `round` (-1: at the start).
@@ -216,39 +144,7 @@ class Trace:
         self._check_chunk(chunk)
         self._need_provenance()
         rank = rank if rank is not None else self.owner(chunk)
-        sums = self._expressions(chunk)
-        text = sums[0 if rank is None else rank]
-        return text[1:-1] if text.startswith("(") and _outer(text) else text
-
-    def _expressions(self, chunk):
-        """Per rank the expression of its chunk after the whole run."""
-        sums = [str(rank) for rank in range(self.ranks)]
-        held = [(rank,) for rank in range(self.ranks)]
-        came = [[] for _ in range(self.ranks)]  # per rank the (terms, expression) it received, the latest first
-        on_the_way = {}  # (src, dst) -> expressions of the chunk in messages not yet received, in order
-        for event, changes in self._causal():
-            rank = event.rank
-            terms = dict(zip(event.chunks, event.terms, strict=True)).get(chunk)
-            if event.kind == "send":
-                mine = [(held[rank], sums[rank]), *came[rank]]
-                on_the_way.setdefault((rank, event.peer), []).append(_expression(mine, terms))
-            else:
-                expression = on_the_way[event.peer, rank].pop(0)
-                if terms is not None:
-                    came[rank].insert(0, (terms, expression or UNKNOWN))
-                    if terms == held[rank] and expression != sums[rank]:
-                        sums[rank] = UNKNOWN  # it may have been copied: that changes no terms
-            for _, after in [change for change in changes if change[0] == chunk]:
-                copied = _expression(came[rank], after)
-                added = _expression(came[rank], _less(after, held[rank]))
-                if copied is not None:
-                    sums[rank] = copied
-                elif added is None or UNKNOWN in (added, sums[rank]):
-                    sums[rank] = UNKNOWN
-                else:
-                    sums[rank] = f"({added} + {sums[rank]})"
-                held[rank] = after
-        return sums
+        return expressions.sums(self._programs, chunk)[0 if rank is None else rank]
 
     def to_dict(self):
         """Plain data, as `save` writes it."""
@@ -357,31 +253,6 @@ def load(path):
     return Trace.from_dict(data)
 
 
-def _expression(known, terms):
-    """The expression of these terms among (terms, expression) pairs, the first that fits; None when there is none."""
-    return next((expression for held, expression in known if held == terms), None)
-
-
-def _less(terms, others):
-    """The terms that are left when `others` are taken away, or None when some of those are not there."""
-    left = list(terms)
-    for term in others:
-        if term not in left:
-            return None
-        left.remove(term)
-    return tuple(left)
-
-
-def _outer(text):
-    """Whether the first and the last parenthesis belong together."""
-    depth = 0
-    for i, char in enumerate(text):
-        depth += (char == "(") - (char == ")")
-        if depth == 0:
-            return i == len(text) - 1
-    return False
-
-
 def _grid(head, columns, rows):
     """A text table with `head` over the row names, without trailing blanks."""
     names = [head, *rows]
@@ -392,52 +263,3 @@ def _grid(head, columns, rows):
     for name, row in zip(names, cells, strict=True):
         lines.append("   ".join([name.ljust(width), *(c.ljust(w) for c, w in zip(row, widths, strict=True))]).rstrip())
     return "\n".join(lines)
-
-
-KINDS = {SEND: "send", RECV: "recv"}
-
-
-def build(probe, programs, **about):
-    """A Trace from recorded programs, with provenance from the probe when it made the same calls.
-
-    programs: per rank a list of (kind, peer, line, nbytes, start, end) in program order, kind SEND or RECV.
-    """
-    from .probe import rounds_of
-
-    kinds = [[event[0] for event in program] for program in programs]
-    peers = [[event[1] for event in program] for program in programs]
-    ranks = len(programs)
-    foretold = probe is not None and all(
-        probe["kinds"][rank][: len(kinds[rank])] == kinds[rank]
-        and probe["peers"][rank][: len(peers[rank])] == peers[rank]
-        for rank in range(ranks)
-    )
-    if foretold:
-        starts, rounds = probe["starts"], probe["rounds"]
-    else:
-        starts, rounds = rounds_of(kinds, peers)
-    built = []
-    for rank, program in enumerate(programs):
-        rows = []
-        for i, (kind, peer, line, nbytes, start, end) in enumerate(program):
-            chunks, terms, changes = (), None, ()
-            if foretold:
-                chunks, terms = _flat(probe["messages"][rank][i])
-                changes = _own(probe["changes"][rank][i + 1])
-            event = Event(rank, KINDS[kind], peer, chunks, terms, nbytes, starts[rank][i], line, start, end)
-            rows.append((event, changes))
-        built.append(rows)
-    return Trace(built, ranks, rounds, **about, nchunks=probe.get("chunks") if foretold else None)
-
-
-def _flat(message):
-    """(chunks, terms) of a probed message; terms None when a part was no combination of marks."""
-    if any(part is None for part in message):
-        return (), None
-    pairs = [pair for part in message for pair in part]
-    return tuple(chunk for chunk, _ in pairs), tuple(tuple(terms) for _, terms in pairs)
-
-
-def _own(changes):
-    """(chunk, terms) of probed changes: the terms of the chunk itself, () when it now holds something else."""
-    return tuple((chunk, tuple(dict(held or ()).get(chunk, ()))) for chunk, held in changes)

@@ -24,7 +24,7 @@ class RinglabError(Exception):
     """
 
     verdict = "ERROR"
-    left: tuple | None = None  # (probe, events per rank) of the run that it ended, for `trace.build`, where recorded
+    left: tuple | None = None  # (probe, events per rank) of the run that it ended, for `tracing.build`, where recorded
     recorded: Callable | None = None  # makes `trace` of them
 
     def __init__(self, *lines, details=(), rank=None, peer=None, round=None, seconds=None, waiting=()):

@@ -43,7 +43,7 @@ FULL = [
     *STYLE,
     Part("unit tests, slow ones too", 300, [*PYTEST, *TWO, "-m", "not browser and not night"]),
     Part("lessons: nbval", 240, NBVAL),
-    Part("browser", 240, [*PYTEST, *TWO, "-m", "browser"]),
+    Part("browser", 240, [*PYTEST, "-n", "2", "--dist", "worksteal", "-m", "browser"]),
 ]
 NIGHT = [*FULL, Part("night", 3600, [*PYTEST, "-m", "night"])]
 

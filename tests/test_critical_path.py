@@ -6,7 +6,8 @@ import pytest
 
 import ringlab as rl
 from ringlab.criticalpath import critical_path
-from ringlab.trace import Event, Trace
+from ringlab.events import Event
+from ringlab.trace import Trace
 from ringlab.verdicts import BadInput
 
 ALPHA, BETA = Fraction(1, 10**6), Fraction(1, 10**9)

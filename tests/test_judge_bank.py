@@ -63,7 +63,7 @@ HALVES = [
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 5])
-@pytest.mark.parametrize(("function", "what"), HALVES, ids=str)
+@pytest.mark.parametrize(("function", "what"), HALVES, ids=lambda value: getattr(value, "__name__", value))
 def test_marks_pass_a_right_half(function, what, ranks):
     assert diagnose(seen_at(function, ranks), what) is None
 
@@ -108,7 +108,7 @@ def test_a_right_one_passes(function):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("function", "what"), HALVES, ids=str)
+@pytest.mark.parametrize(("function", "what"), HALVES, ids=lambda value: getattr(value, "__name__", value))
 def test_a_right_half_passes(function, what):
     judged = rl.check(function, what=what)
     assert judged.passed, judged

@@ -13,7 +13,8 @@ import pytest
 
 import ringlab as rl
 from ringlab.__main__ import main
-from ringlab.trace import Event, Trace
+from ringlab.events import Event
+from ringlab.trace import Trace
 
 MICRO = Fraction(1, 10**6)
 

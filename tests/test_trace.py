@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ringlab as rl
-from ringlab.trace import Trace, slots
+from ringlab.events import slots
+from ringlab.trace import Trace
 from ringlab.verdicts import BadInput
 
 

@@ -54,7 +54,7 @@ class LearnerFunction:
             loaded = {"__name__": os.path.splitext(os.path.basename(self.path))[0], "__file__": self.path}
             sys.path.insert(0, os.path.dirname(self.path))  # the file may import its neighbours
             try:
-                exec(compile(self.text, self.path, "exec"), loaded)  # nosec B102: on a rank, as asked for
+                exec(compile(self.text, self.path, "exec"), loaded)  # nosec B102
             finally:
                 del sys.path[0]
             _loaded[self.path, self.text] = loaded

@@ -3,7 +3,7 @@
 from functools import cached_property
 from typing import NamedTuple
 
-from .. import trace
+from .. import tracing
 from ..probe import rounds_of
 
 ELEMENTS = 2  # per chunk in the traces that the judge shows, as in the lessons: 4 ranks, 8 elements
@@ -83,7 +83,7 @@ class Seen:
             Step(
                 rank,
                 i,
-                trace.KINDS[kind],
+                tracing.KINDS[kind],
                 data["peers"][rank][i],
                 self.starts[rank][i],
                 data["lines"][rank][i],
@@ -186,4 +186,4 @@ class Seen:
         rounds = self.rounds if until is None else min(self.rounds, until + 1)
         probe = {**self.probe, "rounds": rounds}
         values = [[10.0**rank] * self.ranks for rank in range(self.ranks)]
-        return trace.build(probe, programs, values=values, failure=failure, **about)
+        return tracing.build(probe, programs, values=values, failure=failure, **about)

@@ -5,7 +5,7 @@ One SVG text that needs no script: what a player shows in print, in an untrusted
 
 from html import escape
 
-from ..trace import chunk_name
+from ..events import chunk_name
 from .encoding import in_program_order
 
 # The colours of ranks 0 to 7, as in player.css: hue says whose gradient, and nothing else.
