@@ -89,19 +89,19 @@ class World:
 
     def start_in_background(self):
         """Begin to start the ranks; `ready` waits for them."""
-        self._starter = threading.Thread(target=self._start, daemon=True)
+        self._starter = _Starter(self._start)
         self._starter.start()
 
     def ready(self):
         """The ranks, all up and alive: fresh ones when some have died, or a learner's module was edited."""
         if self._closed:
             raise Closed("this world is closed", "make a new one, or use rl.run, which keeps its own")
-        self._join_starter()
+        self._starter.await_end()
         broken = self.calling or len(self._ranks) != self.size  # somebody pressed interrupt again and again
         stale = broken or hygiene.edited(self.modules) or not all(rank.alive for rank in self._ranks)
         if self._start_error is None and stale:
             self.replace()
-            self._join_starter()
+            self._starter.await_end()
         if self._start_error is not None:
             error, self._start_error = self._start_error, None
             self.failed = True
@@ -123,17 +123,11 @@ class World:
             self.start_in_background()
         self.calling = False
 
-    def _join_starter(self):
-        if self._starter.ident is None:  # an interrupt came just before its start
-            self._starter.start()
-        self._starter.join()
-
     def close(self):
         """End the ranks. Closing twice is fine."""
         self._closed = True
-        starter = self._starter
-        if starter is not None and starter is not threading.current_thread():
-            starter.join()
+        if self._starter is not threading.current_thread():
+            self._starter.await_end()
         self._end_ranks()
         if self in _worlds:
             _worlds.remove(self)
@@ -263,6 +257,30 @@ class World:
         if self._selector is not None:
             self._selector.close()
             self._selector = None
+
+
+class _Starter(threading.Thread):
+    """A thread that does one thing, and its end, which one can await and be interrupted.
+
+    An interrupted `join` would take the thread for dead (before Python 3.13), and the ranks that it starts for lost.
+    """
+
+    def __init__(self, work):
+        super().__init__(daemon=True)
+        self._work, self._ended = work, threading.Event()
+
+    def run(self):
+        """Do it."""
+        try:
+            self._work()
+        finally:
+            self._ended.set()
+
+    def await_end(self):
+        """Return when it is done."""
+        if self.ident is None:  # an interrupt came just before its start
+            self.start()
+        self._ended.wait()
 
 
 def close():

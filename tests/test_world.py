@@ -115,6 +115,47 @@ def test_an_interrupt_while_ranks_start_is_told_in_our_words(monkeypatch):
         assert world.run("ring").outputs[0].tolist() == [11] * 8
 
 
+def interrupt_in(name):
+    """Interrupt the main thread as soon as it is in a function of that name."""
+
+    def watch():
+        main = threading.main_thread().ident
+        pause = threading.Event()
+        while True:
+            frame = sys._current_frames()[main]
+            while frame is not None and frame.f_code.co_name != name:
+                frame = frame.f_back
+            if frame is not None:
+                signal.pthread_kill(main, signal.SIGINT)
+                return
+            pause.wait(0.01)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT to a thread on Windows")
+def test_an_interrupt_while_ranks_start_lets_them_start(monkeypatch):
+    started, hold, until_up = [], threading.Event(), rl.World._wait_until_up
+
+    def slowly(world):
+        started.append(world)
+        hold.wait(60)
+        until_up(world)
+
+    monkeypatch.setattr(rl.World, "_wait_until_up", slowly)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
+    try:
+        with rl.World(ranks=2) as world:
+            interrupt_in("await_end")
+            with pytest.raises(verdicts.Interrupted, match="the ranks were still starting"):
+                world.run("ring")
+            threading.Timer(0.2, hold.set).start()
+            assert world.run("ring").outputs[0].tolist() == [11] * 8
+            assert len(started) == 1
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def test_ranks_outlive_the_thread_that_started_them():
     made = []
     thread = threading.Thread(target=lambda: made.append(rl.World(ranks=2)))

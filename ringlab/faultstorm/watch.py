@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from tqdm.auto import tqdm
 
@@ -31,17 +32,18 @@ def storm(injections, start="spawn", progress=True, jobs=1):
     histories = [[] for _ in range(jobs)]
     playing = Playing()
     bar = tqdm(total=len(injections), desc="faults", unit="fault", disable=not progress, file=sys.stderr)
-    threads = [
-        threading.Thread(target=_one_job, args=(injections[job::jobs], histories[job], bar, start, job, playing))
-        for job in range(jobs)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        _join(threads)
-    except KeyboardInterrupt:
-        playing.give_up()
-        _join(threads)
+    with ThreadPoolExecutor(jobs) as threads:
+        parts = [
+            threads.submit(_one_job, injections[job::jobs], histories[job], bar, start, job, playing)
+            for job in range(jobs)
+        ]
+        try:
+            while wait(parts, timeout=0.2).not_done:  # without a time, nothing could interrupt it on Windows
+                pass
+        except KeyboardInterrupt:
+            playing.give_up()
+    for part in parts:
+        part.result()
     bar.close()
     return [line for history in histories for line in history]
 
@@ -65,12 +67,6 @@ class Playing:
         for worker in self._workers:
             if worker.poll() is None:
                 _kill(worker)
-
-
-def _join(threads):
-    for thread in threads:
-        while thread.is_alive():
-            thread.join(0.2)  # a join without end cannot be interrupted on Windows
 
 
 def _one_job(injections, history, bar, start, job, playing):
