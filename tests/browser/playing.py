@@ -96,6 +96,17 @@ class Shown:
     def parcels(self):
         return self[".parcels > *"].count()
 
+    def open_table(self):
+        """Unfold the table of all rounds. A page hears of it only a moment after the click."""
+        self["details"].evaluate("""details => new Promise((heard) => {
+            details.addEventListener("toggle", () => heard(), { once: true });
+            details.querySelector("summary").click();
+        })""")
+
+    def picture(self):
+        """Width in pixels of the still picture, decoded."""
+        return self["img"].evaluate("image => image.decode().then(() => image.naturalWidth)")
+
 
 @pytest.fixture(name="show")
 def opening(browser, tmp_path):

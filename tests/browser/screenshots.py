@@ -51,7 +51,7 @@ def receives_first(chunks, rank, send, recv):
 def open_more(shown):
     shown.press("ArrowRight", "ArrowRight", "?")
     shown.button("More").click()
-    shown["summary"].click()
+    shown.open_table()
 
 
 def point_at(shown):

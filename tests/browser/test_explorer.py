@@ -53,6 +53,7 @@ def test_a_knob_is_answered_a_run_is_stopped_a_rank_is_killed_and_the_line_is_co
     panel.knob("ranks").press("Enter")
     panel.says("16.29 us of virtual time, 2.05 times as long as before. The model says 16.29 us.")
     panel["svg.main-svg"].filter(has_text="8 ranks, virtual time: 112 messages, 16.29 us").first.wait_for()
+    panel["table.ringlab-ranks"].filter(has_text="114,688").wait_for()
     assert panel["table.ringlab-ranks tbody tr"].first.inner_text().split() == ["bytes", "sent", *["114,688"] * 8]
     page.wait_for_function("document.querySelector('.ringlab-explorer .ringlab-player').dataset.steps")
     panel.press("Step")

@@ -85,7 +85,7 @@ def test_axe_finds_nothing_serious(show, scheme):
     assert findings(shown) == []
     shown.press("ArrowRight", "ArrowRight", "Enter", "?")
     shown.button("More").click()
-    shown["summary"].click()
+    shown.open_table()
     assert findings(shown) == []
 
 
@@ -101,7 +101,7 @@ def test_axe_finds_nothing_serious_in_questions_failures_and_pairs(show):
 
 def test_the_table_says_all_that_the_picture_shows(show):
     shown = show(rl.show(traced()))
-    shown["summary"].click()
+    shown.open_table()
     rows = [row.inner_text().split("\t") for row in shown["tbody tr"].all()]
     assert [row[0] for row in rows] == [*(f"{t}, adding" for t in range(3)), *(f"{t}, copying" for t in range(3, 6))]
     assert rows[1][2] == "sends c0 01·· to 2\ngets c3 0··3\nholds c3 01·3"
@@ -168,14 +168,14 @@ def test_paper_gets_the_still_picture(show):
     shown.page.emulate_media(media="print")
     assert shown["img"].is_visible()
     assert not shown[".frame"].is_visible()
-    assert shown["img"].evaluate("image => image.naturalWidth") > 300
+    assert shown.picture() > 300
 
 
 def test_without_its_script_the_picture_stays(show):
     html = re.sub(r"<script>.*?</script>", "", rl.show(traced())._repr_html_(), flags=re.DOTALL)
     shown = show(html=html)
     assert shown["img"].is_visible()
-    assert shown["img"].evaluate("image => image.naturalWidth") > 300
+    assert shown.picture() > 300
 
 
 def test_a_page_that_forbids_evaluated_scripts_keeps_the_picture(show):

@@ -50,7 +50,7 @@ def test_the_future_is_locked_while_a_question_is_open(show):
     box = shown.host.get_by_role("slider").bounding_box()
     shown.page.mouse.click(box["x"] + box["width"] - 20, box["y"] + 24)
     assert shown.step() == 0
-    shown["summary"].click()
+    shown.open_table()
     assert shown["tbody tr"].count() == 0
     assert shown[".card .digit"].count() == 0  # what goes first is the answer
     shown['[data-hit="cell 2 2"]'].first.click()

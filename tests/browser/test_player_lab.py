@@ -101,6 +101,6 @@ def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
     open_notebook(page, server, "saved.ipynb", code(1, "", output))
     picture = page.locator(".jp-OutputArea-output img")
     picture.wait_for(timeout=1000 * harness.SECONDS)
-    assert picture.evaluate("image => image.naturalWidth") > 300
+    assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     assert picture.get_attribute("alt").startswith("Still picture of the player: ring_allreduce, 4 ranks")
     assert page.locator("[data-steps]").count() == 0
