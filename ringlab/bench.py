@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 from . import bench_table, machine
 from .algorithms import ALGORITHMS
+from .arguments import resolve
 from .bench_timing import most_repeats, warm_ups
 from .cost import algbw, busbw
-from .runs import resolve
 from .source import name_of
 from .verdicts import BadInput, NoResource
 from .world import check_ranks

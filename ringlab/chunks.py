@@ -80,3 +80,16 @@ class Minimum(Maximum):
 
 
 ADDERS = {"sum": np.ndarray, "mean": np.ndarray, "max": Maximum, "min": Minimum}
+
+
+def returned_buffer(returned, chunks):
+    """The flat array of what an algorithm returned: its Chunks, or a list of arrays; plain data says what else."""
+    if returned is chunks:
+        return chunks.buffer.view(np.ndarray)
+    if isinstance(returned, Chunks):
+        return np.asarray(returned.buffer)
+    if isinstance(returned, np.ndarray):
+        return returned.ravel().view(np.ndarray)
+    if isinstance(returned, (list, tuple)) and returned and all(isinstance(part, np.ndarray) for part in returned):
+        return np.concatenate([part.ravel().view(np.ndarray) for part in returned])
+    return {"returned": "None" if returned is None else type(returned).__name__}

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import cost, source
+from .arguments import resolve
 from .network import Network
-from .runs import resolve, run
+from .runs import run
 from .sandbox import run_virtual
 from .verdicts import BadInput
 from .views.figures import bars, winners_map

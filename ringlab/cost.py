@@ -13,6 +13,7 @@ from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any, NamedTuple
 
+from .arguments import whole
 from .collectives import OTHERS, POWERS_ONLY
 from .forms import ALLREDUCES, OWN_PORTS, Cost, Question
 from .verdicts import BadInput
@@ -43,14 +44,14 @@ def cost(algorithm, p, nbytes, alpha=0, beta=0, gamma=0, ports=None, **options):
     leader), servers= (parameter_server), pieces= per chunk (switch). The last rank of switch and nvls is the switch.
     """
     form = _form(algorithm, options)
-    ranks = _whole("p", p, least=1)
+    ranks = whole("p", p, least=1)
     if algorithm in POWERS_ONLY and ranks & (ranks - 1):
         raise BadInput(f"p={p}: {algorithm} needs a power of two")
     if ports not in (None, 1, "per-neighbour"):
         raise BadInput(f"ports={ports!r} is not known", "use 1 or 'per-neighbour'")
     for name in ("columns", "group", "servers", "pieces"):
         if options.get(name) is not None:
-            _whole(name, options[name], least=1)
+            whole(name, options[name], least=1)
             if name in ("columns", "group") and ranks % options[name]:
                 raise BadInput(f"{name}={options[name]} does not divide p={ranks}")
     if options.get("across") is not None:
@@ -121,7 +122,7 @@ def lower_bounds(p, nbytes, alpha, beta, gamma=0):
     News at most doubles in a round; each of the S bytes must be sent p - 1 times to be added up and p - 1 times to be
     spread, by p ranks (Patarasuk and Yuan 2009). No algorithm meets the first two together.
     """
-    p, nbytes = _whole("p", p, least=1), _size(nbytes)
+    p, nbytes = whole("p", p, least=1), _size(nbytes)
     alpha, beta, gamma = _time("alpha", alpha), _time("beta", beta), _time("gamma", gamma)
     share = nbytes / p
     return Bounds((p - 1).bit_length() * alpha, 2 * (p - 1) * share * beta, (p - 1) * share * gamma)
@@ -142,7 +143,7 @@ def half_peak(alpha, beta, p=1):
     >>> half_peak(Fraction(1, 10**6), Fraction(1, 16_384_000_000))     # 16 KiB take 1 us at 16.4 GB/s
     Fraction(16384, 1)
     """
-    return _whole("p", p, least=1) * _time("alpha", alpha) / _positive("beta", beta)
+    return whole("p", p, least=1) * _time("alpha", alpha) / _positive("beta", beta)
 
 
 def switch_point(few, many, p, alpha, beta, **options):
@@ -184,7 +185,7 @@ def busbw(collective, p, nbytes, seconds):
     """
     if collective not in BUS_FACTORS:
         raise BadInput(f"collective {collective!r} is not known", f"use one of {', '.join(BUS_FACTORS)}")
-    rate, factor = algbw(nbytes, seconds), BUS_FACTORS[collective](_whole("p", p, least=1))
+    rate, factor = algbw(nbytes, seconds), BUS_FACTORS[collective](whole("p", p, least=1))
     return rate * factor if isinstance(rate, Rational) else rate * float(factor)
 
 
@@ -194,7 +195,7 @@ def in_network_gain(p, nvls=False):
     >>> [str(in_network_gain(p)) for p in (2, 8)], [str(in_network_gain(p, nvls=True)) for p in (2, 4, 8)]
     (['1', '7/4'], ['2/3', '6/5', '14/9'])
     """
-    p = _whole("p", p, least=1)
+    p = whole("p", p, least=1)
     return Fraction(2 * (p - 1), p + 1 if nvls else p)
 
 
@@ -206,12 +207,6 @@ def _form(algorithm, options):
         if name not in OPTIONS.get(algorithm, ()):
             raise BadInput(f"{algorithm} takes no {name}=")
     return form
-
-
-def _whole(name, value, least):
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        raise BadInput(f"{name}={value!r} is out of range", f"use a whole number from {least} up")
-    return value.__index__()
 
 
 def _number(name, value, unit):

@@ -9,6 +9,7 @@ faster does not make the run faster. It knows events and times and nothing else:
 
 from typing import NamedTuple
 
+from .texts import plural
 from .verdicts import BadInput
 
 VIRTUAL = "virtual"
@@ -44,7 +45,7 @@ class CriticalPath:
 
     def __repr__(self):
         count = len(self.messages)
-        head = f"critical path: {count} message{'' if count == 1 else 's'}"
+        head = f"critical path: {plural(count, 'message')}"
         return f"{head}, {' > '.join(map(str, self._ranks()))}" if count else head
 
     def _ranks(self):

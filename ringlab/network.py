@@ -5,12 +5,23 @@ out-port and its receiver's in-port for `alpha + beta * n` seconds; the rest of 
 edges, some ranks or some time. Nothing here is measured, unless `source` says so.
 """
 
-import math
 from dataclasses import dataclass, fields, replace
-from fractions import Fraction
-from numbers import Real
 from typing import Any
 
+from .network_fields import (
+    bad,
+    check_cost,
+    check_edge,
+    check_factor,
+    check_groups,
+    check_number,
+    check_rank,
+    check_whole,
+    check_window,
+    items,
+    known,
+    pairs,
+)
 from .verdicts import BadInput
 
 MASK = 2**64 - 1
@@ -53,21 +64,21 @@ class Network:
 
     def __post_init__(self):
         for field in ("alpha", "beta", "gamma", "jitter"):
-            _check_number(field, getattr(self, field))
+            check_number(field, getattr(self, field))
         if self.eager is not None:
-            _check_whole("eager", self.eager, "a number of bytes, or None when no send waits")
-        _check_whole("seed", self.seed, "any whole number from 0 up")
+            check_whole("eager", self.eager, "a number of bytes, or None when no send waits")
+        check_whole("seed", self.seed, "any whole number from 0 up")
         if self.ports != 1 and self.ports != "per-neighbour":
-            raise _bad("ports", self.ports, 'use 1 or "per-neighbour"')
+            raise bad("ports", self.ports, 'use 1 or "per-neighbour"')
         set_field = object.__setattr__  # frozen: the fields are brought into one form here, and never change again
         for field in ("multiport", "nat"):
-            set_field(self, field, tuple(_items(field, getattr(self, field), _check_rank)))
-        set_field(self, "blocked", tuple(_items("blocked", self.blocked, _check_edge)))
-        set_field(self, "links", dict(_pairs("links", self.links, _check_edge, _check_cost)))
-        set_field(self, "slow", dict(_pairs("slow", self.slow, _check_rank, _check_factor)))
-        set_field(self, "off", tuple(_items("off", self.off, _check_window)))
+            set_field(self, field, tuple(items(field, getattr(self, field), check_rank)))
+        set_field(self, "blocked", tuple(items("blocked", self.blocked, check_edge)))
+        set_field(self, "links", dict(pairs("links", self.links, check_edge, check_cost)))
+        set_field(self, "slow", dict(pairs("slow", self.slow, check_rank, check_factor)))
+        set_field(self, "off", tuple(items("off", self.off, check_window)))
         if self.groups is not None:
-            set_field(self, "groups", _check_groups(self.groups))
+            set_field(self, "groups", check_groups(self.groups))
 
     def __hash__(self):
         return hash((self.alpha, self.beta, self.gamma, self.eager, self.ports, self.name))
@@ -120,14 +131,14 @@ class Network:
         """The network itself, when it fits that many ranks; BadInput names the field that does not."""
         for field in ("multiport", "nat", "slow"):
             for rank in getattr(self, field):
-                _known(field, rank, rank, ranks)
+                known(field, rank, rank, ranks)
         for field, edges in (("links", self.links), ("blocked", self.blocked)):
             for edge in edges:
                 for rank in edge:
-                    _known(field, edge, rank, ranks)
+                    known(field, edge, rank, ranks)
         for where, _, _ in self.off:
             for rank in where if isinstance(where, tuple) else (where,):
-                _known("off", where, rank, ranks)
+                known("off", where, rank, ranks)
         self._check_reach(ranks)
         return self
 
@@ -206,103 +217,6 @@ def draw(seed, *numbers):
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & MASK
         state ^= state >> 31
     return state >> 32
-
-
-def _bad(field, value, advice):
-    return BadInput(f"network.{field} is {value!r}", advice)
-
-
-def _check_number(field, value):
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise _bad(
-            field,
-            value,
-            "use a number of seconds: an int, a Fraction or a float"
-            if field != "jitter"
-            else "use a share, for example 0.1",
-        )
-    if not isinstance(value, Fraction) and not math.isfinite(value):
-        raise _bad(field, value, "use a finite number")
-    if value < 0:
-        raise _bad(field, value, "no message arrives before it was sent: use 0 or more")
-
-
-def _check_whole(field, value, advice):
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < 0:
-        raise _bad(field, value, advice)
-
-
-def _check_rank(field, rank):
-    if isinstance(rank, bool) or not hasattr(rank, "__index__") or rank < 0:
-        raise _bad(field, rank, "ranks are whole numbers from 0 up")
-    return int(rank)
-
-
-def _check_edge(field, edge):
-    if not isinstance(edge, (tuple, list)) or len(edge) != 2:
-        raise _bad(field, edge, "an edge is a pair (src, dst)")
-    src, dst = (_check_rank(field, rank) for rank in edge)
-    if src == dst:
-        raise _bad(field, edge, "an edge goes from one rank to another")
-    return src, dst
-
-
-def _check_cost(field, cost):
-    if not isinstance(cost, (tuple, list)) or len(cost) != 2:
-        raise _bad(field, cost, "give each edge a pair (alpha, beta)")
-    for number in cost:
-        _check_number(field, number)
-    return tuple(cost)
-
-
-def _check_factor(field, factor):
-    _check_number(field, factor)
-    if not factor:
-        raise _bad(field, factor, "how many times as long a message takes: more than 0")
-    return factor
-
-
-def _check_window(field, window):
-    if not isinstance(window, (tuple, list)) or len(window) != 3:
-        raise _bad(field, window, "a window is (rank or (src, dst), since, until)")
-    where, since, until = window
-    where = _check_edge(field, where) if isinstance(where, (tuple, list)) else _check_rank(field, where)
-    for time in (since, until):
-        if time is not None:
-            _check_number(field, time)
-    if since is None or (until is not None and not since < until):
-        raise _bad(field, window, "a window begins before it ends")
-    return where, since, until
-
-
-def _check_groups(groups):
-    if not isinstance(groups, (tuple, list)) or len(groups) != 3:
-        raise _bad("groups", groups, "give (ranks per host, alpha, beta) of the links between hosts")
-    size, *cost = groups
-    _check_whole("groups", size, "a host holds at least one rank")
-    if size < 1:
-        raise _bad("groups", groups, "a host holds at least one rank")
-    return (int(size), *_check_cost("groups", cost))
-
-
-def _items(field, values, check):
-    if isinstance(values, (str, bytes)) or not hasattr(values, "__iter__"):
-        raise _bad(field, values, "give a tuple")
-    return [check(field, value) for value in values]
-
-
-def _pairs(field, values, check_key, check_value):
-    pairs = values.items() if isinstance(values, dict) else values
-    try:
-        pairs = [(key, value) for key, value in pairs]
-    except (TypeError, ValueError):
-        raise _bad(field, values, "give a dict") from None
-    return [(check_key(field, key), check_value(field, value)) for key, value in pairs]
-
-
-def _known(field, what, rank, ranks):
-    if not 0 <= rank < ranks:
-        raise BadInput(f"network.{field} names {what}, and this run has ranks 0 to {ranks - 1}", rank=rank)
 
 
 def _seconds(value):

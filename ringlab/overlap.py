@@ -19,6 +19,7 @@ from .programs import launch
 from .reducers import REDUCERS
 from .source import name_of
 from .stepping import play
+from .texts import plural
 from .verdicts import BadInput
 from .world import check_ranks
 
@@ -119,7 +120,7 @@ class Step:
             "WRONG_RESULT": "the sums are WRONG",
         }[self.verdict]
         links = "emulated links" if self.network is not None else self.wire
-        count = f"{len(self.plan)} bucket{'' if len(self.plan) == 1 else 's'}"
+        count = plural(len(self.plan), "bucket")
         return f"{count}, {self.ranks} ranks, {links}, {self.device.label}: {told}"
 
     def _on_the_same_thread(self):

@@ -6,6 +6,7 @@ Learners' objects never travel this way, so nothing that a rank sends can run co
 `encode` gives a short header and the raw buffers behind it; `decode` makes arrays that share the payload's memory.
 """
 
+import copy
 import functools
 import json
 from fractions import Fraction
@@ -77,6 +78,15 @@ def numbers_in(value):
     if isinstance(value, (list, tuple)):
         return sum(numbers_in(part) for part in value)
     return len(value) if isinstance(value, (bytes, str)) else 8 * (value is not None)
+
+
+def copied(value):
+    """A copy of a message that shares no memory with it."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if type(value) in (list, tuple):
+        return [copied(part) for part in value]
+    return copy.deepcopy(value)
 
 
 def _sendable(array):

@@ -3,9 +3,10 @@
 import functools
 
 from . import tracing
+from .arguments import check_count, check_options
 from .network import of
 from .reports import Story
-from .runs import MODES, check_count, check_options, emulation, to_program
+from .runs import MODES, emulation, to_program
 from .sandbox import launch_virtual
 from .ship import ship
 from .source import name_of

@@ -6,7 +6,6 @@ when the kernel is gone, even while learner code loops.
 
 import contextlib
 import functools
-import io
 import os
 import signal
 import socket
@@ -15,17 +14,13 @@ import threading
 import time
 import traceback
 
-import numpy as np
-
 from . import hygiene, machine, plain, source
 from .arena import Arena
 from .channel import receive_message, send_message
-from .chunks import ADDERS, Chunks
-from .comm import Comm
-from .dtypes import quiet
-from .record import CURRENT, DONE, EVENTS, MARK, MARK_END, MOVED, PHASE, Record
-from .wires.casting import Casting
-from .wires.endpoint import Endpoint
+from .exceptions import describe_exception
+from .plays import PLAYS
+from .prints import Printer
+from .record import DONE, PHASE, Record
 from .wires.pipe import PipeWire
 from .wires.shm import ShmWire
 
@@ -63,7 +58,7 @@ def main(rank, ranks, segment, control, life, death, links, shared=None):
             call = receive_message(control)
         except (EOFError, OSError):
             os._exit(0)
-        sys.stdout = sys.stderr = _Printer(block)
+        sys.stdout = sys.stderr = Printer(block)
         wire = wires.get(call.get("mode"), wires["buffered"])
         answer = _answer(rank, call, wire, block, control)
         if answer["say"] == "done":
@@ -127,35 +122,6 @@ def _keep_to_a_core(rank, ranks):
             os.sched_setaffinity(0, {cores[(rank + os.getppid()) % len(cores)]})
 
 
-class _Printer(io.TextIOBase):
-    """Prints go to the record, from where the kernel shows them in the cell."""
-
-    def __init__(self, block):
-        self._block = block
-
-    def write(self, text):
-        self._block.add_print(text)
-        return len(text)
-
-    def writable(self):
-        return True
-
-
-class _PrinterForAll(_Printer):
-    """The same for a process that plays all ranks: a mark says whose print follows."""
-
-    def __init__(self, block):
-        super().__init__(block)
-        self._last = -1
-
-    def write(self, text):
-        current = self._block.state[CURRENT]
-        if current != self._last:
-            self._last = current
-            self._block.add_print(f"{MARK}{current}{MARK_END}")
-        return super().write(text.replace(MARK, " "))
-
-
 def _answer(rank, call, wire, block, control):
     """Play one call; plain data about how it ended."""
     block.clear()
@@ -178,180 +144,3 @@ def _answer(rank, call, wire, block, control):
     except BaseException as error:
         answer = describe_exception(error)
     return answer
-
-
-def describe_exception(error):
-    """What the kernel needs to know about an exception on a rank: plain text, the learner's own lines first."""
-    if type(error).__name__ == "RankFailed":  # of a virtual run
-        waits = [list(wait) for wait in error.waits.values()]
-        return {**describe_exception(error.__cause__), "rank": error.rank, "events": error.events, "waits": waits}
-    entries = traceback.extract_tb(error.__traceback__)
-    own = [entry for entry in entries if not entry.filename.startswith(source.PACKAGE)]
-    last = (own or entries or [None])[-1]
-    return {
-        "say": "raised",
-        "type": type(error).__name__,
-        "text": str(error),
-        "line": last.lineno if last else 0,
-        "where": last.name if last else "",
-        "rank": None,
-        "verdict": getattr(error, "verdict", None),
-        "cycle": list(getattr(error, "cycle", ())),
-        "waits": [list(wait) for wait in getattr(error, "waits", ())],
-        "done": list(getattr(error, "done", ())),
-        "shut": getattr(error, "shut", None),
-        "peer": getattr(error, "peer", None),
-        "detail": getattr(error, "detail", ""),
-        "file": last.filename if last else "",
-        "traceback": [line.rstrip() for entry in own for line in traceback.format_list([entry])],
-    }
-
-
-def load(data):
-    """A function (or other object) that the kernel sent by value."""
-    import cloudpickle
-
-    return cloudpickle.loads(data)
-
-
-def _play_run(rank, call, wire, block):
-    """One all-reduce over the chunks of a buffer; answers with the buffer that came back."""
-    function, wraps = load(call["function"]), load(call["wraps"]) if call["wraps"] else ()
-    ranks = call["ranks"]
-    buffer = wire.buffer(call["slot"], ranks) if "slot" in call else call["buffer"]
-    adder = ADDERS[call["op"]]
-    casting = Casting.between(buffer.dtype, call["wire_dtype"], call.get("adopt", True))
-    endpoint = Endpoint(wire, block, ranks, casting=casting, adder=adder, **_manner(call))
-    send, recv = endpoint.send, endpoint.recv
-    for wrap in wraps:
-        send, recv = wrap.wrap(rank, send, recv, endpoint.clock(call["starts"]))
-    chunks = Chunks(buffer.view(adder), ranks)
-
-    def play():
-        with quiet():
-            endpoint.lend(call.get("lends", False))
-            returned = function(chunks, rank, send, recv)
-            endpoint.settle()
-            if returned is chunks and "slot" in call:
-                return "in its region"
-            return returned_buffer(returned, chunks)
-
-    return play
-
-
-def returned_buffer(returned, chunks):
-    """The flat array of what an algorithm returned: its Chunks, or a list of arrays; plain data says what else."""
-    if returned is chunks:
-        return chunks.buffer.view(np.ndarray)
-    if isinstance(returned, Chunks):
-        return np.asarray(returned.buffer)
-    if isinstance(returned, np.ndarray):
-        return returned.ravel().view(np.ndarray)
-    if isinstance(returned, (list, tuple)) and returned and all(isinstance(part, np.ndarray) for part in returned):
-        return np.concatenate([part.ravel().view(np.ndarray) for part in returned])
-    return {"returned": "None" if returned is None else type(returned).__name__}
-
-
-def _play_launch(rank, call, wire, block):
-    """Any program on this rank; answers with what it returned."""
-    program, args = load(call["function"])
-    comm = Comm(rank, call["ranks"], Endpoint(wire, block, call["ranks"], **_manner(call)))
-    return lambda: program(comm, *args)
-
-
-def _manner(call):
-    """How messages go in this call: their mode, the network that is emulated, and which sends wait."""
-    network = load(call["network"]) if call.get("network") else None
-    return {"mode": call["mode"], "network": network, "eager": call.get("eager")}
-
-
-def _play_probe(rank, call, wire, block):
-    """All ranks of a probe, in this one process; answers with None when the code does not run on marks."""
-    from .probe import run_probe
-
-    function = load(call["function"])
-
-    def play():
-        sys.stdout = sys.stderr = io.StringIO()  # a probe is silent
-        try:
-            return run_probe(function, call["ranks"], on_switch=_noting(block))
-        except Exception:
-            return None  # the run itself will tell why
-        finally:
-            sys.stdout = sys.stderr = _Printer(block)
-
-    return play
-
-
-def _play_virtual(rank, call, wire, block):
-    """All ranks of a virtual run, in this one process."""
-    from .simulate import simulate
-
-    function, network, wraps = load(call["function"])
-    options = {key: call[key] for key in ("buffers", "op", "wire_dtype", "adopt", "starts")}
-    return lambda: _virtually(block, simulate, function, network=network, wraps=wraps, **options)
-
-
-def _play_virtual_launch(rank, call, wire, block):
-    """All ranks of any program, in this one process."""
-    from .simulate import simulate_program
-
-    program, network, args = load(call["function"])
-    return lambda: _virtually(block, simulate_program, program, args, call["ranks"], network)
-
-
-def _virtually(block, simulation, *args, **options):
-    """What a simulation returned, its events and its virtual seconds; or, as plain data, how it failed."""
-    from .sandbox import pack
-    from .verdicts import Deadlock
-    from .wires.virtual import RankFailed
-
-    sys.stdout = sys.stderr = _PrinterForAll(block)
-    note = _noting(block)
-    try:
-        returned, virtual = simulation(*args, watch=note, **options)
-    except (RankFailed, Deadlock) as error:  # told as a value: nothing is wrong with this process
-        return {"failed": describe_exception(error), "programs": [pack(program) for program in error.programs]}
-    return returned, [pack(program) for program in virtual.events], max(virtual.now)
-
-
-def _play_judge(rank, call, wire, block):
-    """All ranks of a judged run, in this one process; answers with what they did, however far they came."""
-    from .judge.observe import observe
-
-    function = load(call["function"])
-
-    def note(round):
-        block.state[EVENTS] = round  # nothing else is recorded: so a death or a stall can be placed
-        block.state[MOVED] += 1
-
-    def play():
-        sys.stdout = sys.stderr = io.StringIO()
-        try:
-            return observe(function, call["ranks"], note=note, on_switch=_noting(block))
-        finally:
-            sys.stdout = sys.stderr = _Printer(block)
-
-    return play
-
-
-def _noting(block):
-    """Note in the record which rank has the floor, and how many events it has behind it where that is told."""
-
-    def note(current, events=None):
-        block.state[CURRENT] = current
-        if events is not None:
-            block.state[EVENTS] = events
-        block.state[MOVED] += 1
-
-    return note
-
-
-PLAYS = {
-    "run": _play_run,
-    "launch": _play_launch,
-    "probe": _play_probe,
-    "virtual": _play_virtual,
-    "virtual-launch": _play_virtual_launch,
-    "judge": _play_judge,
-}

@@ -6,6 +6,7 @@ import signal
 
 from . import source, waits
 from .record import RECV
+from .texts import plural
 from .verdicts import PRECEDENCE, BadFrame, Mismatch, NoResource, RankException, RankExited, RankKilled, Stall
 
 NAMELESS = "<dynamic-code>"  # what cloudpickle calls the file of a function that travelled by value
@@ -86,7 +87,7 @@ def waits_in_words(waiting, shown=4):
 def _fresh(ranks):
     if ranks is None:  # it ran in the kernel
         return UNCHANGED
-    return f"{UNCHANGED}; the next call starts on {ranks} fresh rank{'s' if ranks > 1 else ''}"
+    return f"{UNCHANGED}; the next call starts on {plural(ranks, 'fresh rank')}"
 
 
 def death(rank, code, story, events, *, waiting, seconds, ranks):

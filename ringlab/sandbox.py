@@ -7,8 +7,8 @@ verdicts as on real wires.
 import numpy as np
 
 from . import reports, source
+from .exceptions import describe_exception
 from .progress import Progress
-from .rank import describe_exception
 from .ship import ship
 from .simulate import simulate
 from .supervise import Supervisor

@@ -2,10 +2,9 @@
 
 import numpy as np
 
-from .chunks import ADDERS, Chunks
+from .chunks import ADDERS, Chunks, returned_buffer
 from .comm import Comm
 from .dtypes import quiet
-from .rank import returned_buffer
 from .wires.casting import Casting
 from .wires.virtual import VirtualWire
 from .wires.virtual_endpoint import VirtualEndpoint

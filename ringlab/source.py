@@ -28,6 +28,20 @@ def calling_line():
     return ours
 
 
+# files between an algorithm of ours and the virtual wire
+_BETWEEN = {PACKAGE + os.path.join("wires", "virtual.py"), PACKAGE + "simulate.py"}
+
+
+def our_line(frame, seen):
+    """Line of the nearest frame that is not of the virtual wire or around it; `seen` keeps it for a direct caller."""
+    caller = frame
+    while frame.f_code.co_filename in _BETWEEN:
+        frame = frame.f_back
+    if frame is caller:
+        seen[frame.f_lasti] = frame.f_code, frame.f_lineno
+    return frame.f_lineno
+
+
 THEIRS, OURS, ALGORITHM, BOTTOM = range(4)  # whose a file is; BOTTOM: below it there is nothing to be found
 _WHOSE = {}  # file -> whose it is: this is asked for every message
 

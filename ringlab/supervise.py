@@ -5,32 +5,24 @@ who has not moved. Nothing depends on a rank's cooperation. When something is wr
 for a moment, so that the verdict can say who was waiting for what, and then gives up the whole call.
 """
 
-import sys
 import time
 
 from . import reports
+from .prints import show_prints
 from .progress import Progress
 from .pulse import Pulse
 from .record import (
-    BLOCKED,
-    CHECKS,
     CURRENT,
     DONE,
     EVENTS,
-    LENDING,
     LINE,
-    MARK,
-    MARK_END,
     MOVED,
-    NTH,
-    PEER,
-    PHASE,
     RECEIVING,
-    SENDING,
 )
 from .rounds import clocks_of
+from .sight import Sight
 from .verdicts import Interrupted
-from .waits import Wait, hopeless
+from .waits import hopeless
 
 TICK = 0.02  # seconds between two looks at the record
 START_UP = 30.0  # seconds that a rank may take, beyond the time limit, to load its function and what that imports
@@ -38,7 +30,6 @@ SETTLE = 0.25  # at most this long the others may come to rest after a failure
 # seconds before its limit a silent rank is asked where it is: C code or a stop keeps it from answering
 ASK_BEFORE = 0.3
 AT_MOST = 10  # times the limit a rank may be silent, however little of a core it got
-PRINT_LINES = 200  # per rank and call
 
 
 class Supervisor:
@@ -72,6 +63,7 @@ class Supervisor:
         with world.lock:
             self.ranks = _ready(world)[: len(self.members)]
             self.blocks = [world.record.blocks[rank] for rank in self.members]
+            self.sight = Sight(self.blocks)
             world.calls += 1
             if callable(commands):
                 commands = commands(world)
@@ -88,7 +80,7 @@ class Supervisor:
                     self._await("done", self.timeout)
                 self._show_prints()
                 self.events = [block.copy_events() for block in self.blocks]
-                unread = self._unread()
+                unread = self.sight.unread()
                 if collect is not None:
                     collect(world, [self.replies[rank] for rank in self.members])
                 world.calling = False
@@ -143,8 +135,8 @@ class Supervisor:
         """Look at the record: deaths, deadlock, stalls."""
         if any(not rank.alive for rank in self.ranks):
             self._give_up()
-        states = self._states()
-        if self._last_states is not None and hopeless(self._unmoved(self._last_states, states), self._finished()):
+        states = self.sight.states()
+        if self._last_states is not None and hopeless(self.sight.unmoved(self._last_states, states), self._finished()):
             self._report_deadlock()
         self._last_states = states
         self._check_stall(states, pending)
@@ -154,11 +146,11 @@ class Supervisor:
         self._settle()
         if self.raised or any(not rank.alive for rank in self.ranks):
             self._give_up()  # these come first
-        before, end = self._states(), time.monotonic() + SETTLE
+        before, end = self.sight.states(), time.monotonic() + SETTLE
         stuck = {}
         while not hopeless(stuck, self._finished()) and time.monotonic() < end:
             self.world.poll(TICK / 4)
-            stuck = self._unmoved(before, self._states())
+            stuck = self.sight.unmoved(before, self.sight.states())
         programs = [block.copy_events()[0] for block in self.blocks]
         clocks = clocks_of([mine["kind"].tolist() for mine in programs], [mine["peer"].tolist() for mine in programs])
         stuck = {rank: wait._replace(round=clocks[rank]) for rank, wait in stuck.items()}
@@ -167,36 +159,8 @@ class Supervisor:
             self._show_prints()
             raise verdict
 
-    def _unmoved(self, before, states):
-        """rank -> Wait of the ranks that were stuck at two looks and have not moved in between.
-
-        All of them were in these waits at the same moment, between the looks. A rank in a full pipe counts only when
-        it has found the pipe full again since the first look: one that is slow to notice room is not stuck.
-        """
-        return {
-            rank: wait
-            for rank, wait in self._stuck(states).items()
-            if before[rank][:-1] == states[rank][:-1]
-            and (states[rank][0] != BLOCKED or states[rank][-1] - before[rank][-1] >= 2)
-        }
-
-    def _states(self):
-        """Per rank (phase, peer, nth, moved, line, checks), as one reading."""
-        return [tuple(block.state[word] for word in (PHASE, PEER, NTH, MOVED, LINE, CHECKS)) for block in self.blocks]
-
     def _finished(self):
-        return {rank for rank in self.members if self.blocks[rank].state[PHASE] == DONE and rank not in self.raised}
-
-    def _stuck(self, states):
-        """rank -> Wait of every rank that waits for something its peer has not begun."""
-        found = {}
-        for rank, (phase, peer, nth, _, line, _) in enumerate(states):
-            events = self.blocks[rank].state[EVENTS]
-            if phase == RECEIVING and self.blocks[peer].begun[rank] < nth:
-                found[rank] = Wait(rank, peer, False, line, events)
-            elif phase in (SENDING, BLOCKED, LENDING) and self.blocks[peer].taken[rank] < nth:
-                found[rank] = Wait(rank, peer, True, line, events)
-        return found
+        return self.sight.done() - self.raised.keys()
 
     def _round(self, rank):
         return self.story.round(rank, self.blocks[rank].state[EVENTS])
@@ -216,7 +180,7 @@ class Supervisor:
         quiet = [rank for rank in sorted(pending) if self._silent(rank, now, states)]
         if not quiet:
             return
-        stuck = self._stuck(states)
+        stuck = self.sight.stuck(states)
         busy = [rank for rank in quiet if rank not in stuck]
         acting = [rank for rank in busy if states[rank][0] != RECEIVING]
         if acting:
@@ -240,7 +204,7 @@ class Supervisor:
             return False
         if rank not in self._pulses:
             self._pulses[rank] = Pulse(self.ranks[rank].process.pid)
-            if rank not in self._stuck(states):
+            if rank not in self.sight.stuck(states):
                 self.ranks[rank].ask()
         if silence <= self._limit:
             return False
@@ -277,8 +241,8 @@ class Supervisor:
                 message = self.ranks[rank].channel.receive()
                 if message is not None and message["say"] == "raised":
                     self.raised[rank] = message
-            states = self._states()
-            stuck = self._stuck(states)
+            states = self.sight.states()
+            stuck = self.sight.stuck(states)
             gone = {rank for rank in self.members if rank in self.raised or not self.ranks[rank].alive}
             at_rest = all(
                 rank in stuck
@@ -290,7 +254,7 @@ class Supervisor:
             if at_rest and states == before:
                 return stuck
             before = states
-        return self._stuck(self._states())
+        return self.sight.stuck(self.sight.states())
 
     def _give_up(self):
         """A rank died or raised: say which, and who was waiting."""
@@ -314,16 +278,6 @@ class Supervisor:
             verdicts.append(reports.raised(rank, message, self.story, self.blocks[rank].state[EVENTS], **facts))
         raise reports.first(verdicts)
 
-    def _unread(self):
-        """(src, dst, count) of messages that were sent and never received; their links are not used again."""
-        left = [
-            (src, dst, self.blocks[src].begun[dst] - self.blocks[dst].taken[src])
-            for src in self.members
-            for dst in self.members
-            if self.blocks[src].begun[dst] > self.blocks[dst].taken[src]
-        ]
-        return left
-
     def _keep_clean(self, unread):
         """Replace ranks that the next call must not meet: with messages on their links, or changed by learner code."""
         if unread or any(reply["dirty"] for reply in self.replies.values()):
@@ -333,33 +287,8 @@ class Supervisor:
                 self.world.modules.update(reply["modules"])
 
     def _show_prints(self):
-        """What the ranks printed, rank by rank, capped."""
-        if self.quiet:
-            return
-        for rank, block in enumerate(self.blocks):
-            text, count = block.copy_prints()
-            if self.virtual:
-                self._show_prints_of_all(text, count)
-                continue
-            lines = text.splitlines()
-            for line in lines[:PRINT_LINES]:
-                sys.stdout.write(f"[rank {rank}] {line}\n")
-            if count > PRINT_LINES:
-                sys.stdout.write(f"[rank {rank}] ... and {count - PRINT_LINES} more lines\n")
-
-    def _show_prints_of_all(self, text, count):
-        """The same for virtual ranks, which one process played."""
-        texts = {}
-        for part in text.split(MARK)[1:]:
-            rank, _, printed = part.partition(MARK_END)
-            texts[rank] = texts.get(rank, "") + printed
-        for rank in sorted((rank for rank in texts if rank.isdigit()), key=int):
-            lines = texts[rank].splitlines()[:PRINT_LINES]
-            count -= len(lines)
-            for line in lines:
-                sys.stdout.write(f"[rank {rank}] {line}\n")
-        if count > 0:
-            sys.stdout.write(f"[all ranks] ... and {count} more lines\n")
+        if not self.quiet:
+            show_prints(self.blocks, self.virtual)
 
 
 def _ready(world):

@@ -1,7 +1,8 @@
 """`ringlab run`: an all-reduce in a terminal, with its steps as a table."""
 
 from .algorithms import ALGORITHMS
-from .runs import WIRES, run
+from .arguments import WIRES
+from .runs import run
 
 
 def add_arguments(parser):

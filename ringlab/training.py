@@ -15,14 +15,18 @@ import numpy as np
 
 from . import model as network
 from .algorithms import ALGORITHMS
+from .arguments import whole
+from .averaging import digit_gradients, digits_figure, seesaw_figure
 from .comm import Comm
 from .digits import digits, permutation, share_out, split
 from .model import flatten, unflatten
 from .programs import launch
 from .source import name_of
+from .texts import plural
 from .verdicts import BadInput
 from .world import check_ranks
 
+__all__ = ["Training", "digit_gradients", "digits_figure", "epoch", "seesaw_figure", "train"]
 AVERAGES = ("images", "ranks", "none")
 
 
@@ -83,62 +87,16 @@ class Training:
         from .views.learning import curves
 
         every = (self, *others)
-        return curves(every, names or [f"{one.algorithm}, {_count(one.ranks, 'rank')}" for one in every])
+        return curves(every, names or [f"{one.algorithm}, {plural(one.ranks, 'rank')}" for one in every])
 
     def __repr__(self):
         # steps of 5 %: the last digits depend on the machine's exp and matmul, and lessons compare this line
         right = int(self.accuracy * 20 + 1e-9) * 5
         same = "equal replicas" if self.replicas == 1 else f"{self.replicas} different replicas"
         return (
-            f"{_count(len(self.losses), 'epoch')} on {_count(self.ranks, 'rank')} over {self.wire} by {self.algorithm}"
+            f"{plural(len(self.losses), 'epoch')} on {plural(self.ranks, 'rank')} over {self.wire} by {self.algorithm}"
             f": {self.steps} steps, {same}, at least {right} % of the held-out digits right"
         )
-
-
-def digit_gradients(ranks=4, wire="pipe"):
-    """(list of each rank's gradient, gradient of the whole batch), vectors of 650 numbers.
-
-    Softmax regression (64 x 10 weights, 10 biases) at fixed weights. Each rank is a process that takes every P-th of
-    the first images to train on, as many as every other rank, so the mean of the ranks' gradients is the gradient of
-    all those images in one batch.
-    """
-    ranks = check_ranks(ranks)
-    return list(launch(_gradient_of_share, ranks, wire)), _softmax_gradient(0, 1, _equal_shares(ranks))
-
-
-def _gradient_of_share(comm):
-    return _softmax_gradient(comm.rank, comm.size, _equal_shares(comm.size))
-
-
-def _equal_shares(ranks):
-    """How many of the images make equal shares."""
-    total = len(split(*digits())[0][1])
-    return total - total % ranks
-
-
-def _softmax_gradient(rank, ranks, total):
-    images, labels = digits()
-    mine = np.arange(rank, total, ranks)
-    return flatten(network.gradients(network.start(layers=(64, 10)), images[mine], labels[mine]))
-
-
-def digits_figure(ranks=4, count=16):
-    """The first `count` digits, framed by the rank that takes them in `digit_gradients`: HTML with a fixed repr."""
-    from .views.digits import DigitsFigure
-
-    images, labels = digits()
-    return DigitsFigure(images[:count], labels[:count], check_ranks(ranks))
-
-
-def seesaw_figure(shards=((1, 2, 3), (10,)), weights=((1, 1), (2, 1), (3, 1), (4, 1)), gradients=((3, 1), (-1, 3))):
-    """Samples on a beam that is level when the average is right; the averaged gradient, which turns with the weights.
-
-    shards: the numbers that each rank has.  weights: of the ranks' own averages, one tuple for each place of a slider.
-    gradients: for each rank the mean gradient of its samples, of a model with two weights.
-    """
-    from .views.seesaw import seesaw
-
-    return seesaw(shards, weights, gradients)
 
 
 def train(
@@ -178,7 +136,7 @@ def train(
     Raises BadInput for settings that cannot be; else what `launch` raises.
     """
     recipe = _recipe(model, params, data, shares, batch, accumulate, average, join, momentum, algorithm, seed)
-    ranks, epochs = check_ranks(ranks), _whole("epochs", epochs)
+    ranks, epochs = check_ranks(ranks), whole("epochs", epochs)
     flat = flatten(recipe.params)
     states = [(flat, np.zeros_like(flat))] * ranks
     shown, held_out = split(*(recipe.data or digits()))
@@ -293,7 +251,7 @@ def _recipe(model, params, data, shares, batch, accumulate, average, join, momen
     if (model is None) != (params is None):
         raise BadInput("a model of your own needs both", "model=(scores, gradients) and params=[arrays to start from]")
     if model is None:
-        model, params = (network.scores, network.gradients), network.start(seed=_whole("seed", seed, 0))
+        model, params = (network.scores, network.gradients), network.start(seed=whole("seed", seed, 0))
     if not isinstance(model, (tuple, list)) or len(model) != 2 or not all(callable(part) for part in model):
         raise BadInput("model is a pair of functions: (scores, gradients)")
     params = [np.array(p, dtype=p.dtype if getattr(p, "dtype", None) == np.float32 else float) for p in params]
@@ -313,24 +271,14 @@ def _recipe(model, params, data, shares, batch, accumulate, average, join, momen
         params,
         data,
         None if shares is None else tuple(shares),
-        _whole("batch", batch),
-        _whole("accumulate", accumulate),
+        whole("batch", batch),
+        whole("accumulate", accumulate),
         average,
         bool(join),
         momentum,
         algorithm,
-        _whole("seed", seed, 0),
+        whole("seed", seed, 0),
     )
-
-
-def _whole(name, value, least=1):
-    if isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-        raise BadInput(f"{name}={value!r}: give a whole number, at least {least}")
-    return int(value)
-
-
-def _count(number, thing):
-    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ BUGS = [
     ),
     Bug(
         "shapes of inputs are not compared",
-        "runs.py",
+        "arguments.py",
         "            if mine != first:",
         "            if False:",
         "test_run.py::test_different_shapes_or_dtypes_are_a_mismatch",
@@ -228,14 +228,14 @@ BUGS = [
     ),
     Bug(
         "everybody waits, so it is a deadlock",
-        "supervise.py",
+        "sight.py",
         "if phase == RECEIVING and self.blocks[peer].begun[rank] < nth:",
         "if phase == RECEIVING:",
         "test_waits.py::test_everybody_waits_in_a_correct_ring_and_nobody_is_stuck",
     ),
     Bug(
         "a rank that moved counts as stuck",
-        "supervise.py",
+        "sight.py",
         "if before[rank][:-1] == states[rank][:-1]\n",
         "if True\n",
         "test_waits.py::test_a_rank_that_moved_between_the_looks_is_not_stuck",
@@ -270,7 +270,7 @@ BUGS = [
     ),
     Bug(
         "prints have no end",
-        "supervise.py",
+        "prints.py",
         "for line in lines[:PRINT_LINES]:",
         "for line in lines:",
         "test_failures.py::test_prints_appear_by_rank_and_are_capped",

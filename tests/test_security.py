@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ringlab"
 FILES = sorted(PACKAGE.rglob("*.py"))
 UNPICKLERS = {"pickle", "_pickle", "dill", "marshal", "shelve", "joblib"}
 # Where a rank, and only a rank, loads the function that its kernel sent.
-LOADS_WHAT_THE_KERNEL_SENT = {"rank.py"}
+LOADS_WHAT_THE_KERNEL_SENT = {"plays.py"}
 # Where learners' own files are run as they asked: `ringlab check FILE.py:NAME`.
 RUNS_A_LEARNERS_FILE = {"judge/learnerfile.py"}
 

@@ -230,8 +230,8 @@ def test_float32_parameters_stay_float32():
     [
         ({"average": "mean"}, "use one of images, ranks, none"),
         ({"algorithm": "rings"}, "algorithm 'rings' is not known"),
-        ({"batch": 0}, "batch=0: give a whole number, at least 1"),
-        ({"accumulate": 1.5}, "accumulate=1.5: give a whole number"),
+        ({"batch": 0}, "batch=0 is out of range\nuse a whole number from 1 up"),
+        ({"accumulate": 1.5}, "accumulate=1.5 is out of range\nuse a whole number from 1 up"),
         ({"model": (model.scores, model.gradients)}, "needs both"),
         ({"params": [np.zeros(3)]}, "needs both"),
         ({"model": model.scores, "params": [np.zeros(3)]}, "a pair of functions"),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import ringlab as rl
 from ringlab import record, verdicts, waits
 from ringlab.network import ROUNDS
-from ringlab.supervise import Supervisor
+from ringlab.sight import Sight
 from ringlab.waits import Wait
 from ringlab.wires.virtual import VirtualWire
 
@@ -282,45 +282,39 @@ class Board(SimpleNamespace):
     """The record of one rank, by hand."""
 
 
-def supervisor(*states, begun=(), taken=()):
-    """A Supervisor whose ranks have these states: (phase, peer, nth, moved, line, checks)."""
-    watched = object.__new__(Supervisor)
-    watched.blocks = []
-    for rank in range(len(states)):
-        board = Board(begun=[0] * len(states), taken=[0] * len(states), state=[0] * record.WORDS)
-        watched.blocks.append(board)
-        for src, dst in begun:
-            if src == rank:
-                board.begun[dst] += 1
-        for src, dst in taken:
-            if dst == rank:
-                board.taken[src] += 1
-    return watched
+def sight(ranks, begun=(), taken=()):
+    """What is seen of so many ranks: the messages from `src` to `dst` that were begun, and taken."""
+    boards = [Board(begun=[0] * ranks, taken=[0] * ranks, state=[0] * record.WORDS) for _ in range(ranks)]
+    for src, dst in begun:
+        boards[src].begun[dst] += 1
+    for src, dst in taken:
+        boards[dst].taken[src] += 1
+    return Sight(boards)
 
 
 def test_everybody_waits_in_a_correct_ring_and_nobody_is_stuck():
     states = [(record.RECEIVING, (rank - 1) % 4, 1, 7, 0, 0) for rank in range(4)]
-    ring = supervisor(*states, begun=[(rank, (rank + 1) % 4) for rank in range(4)])
-    assert ring._unmoved(states, states) == {}
-    late = supervisor(*states, begun=[(0, 1), (1, 2), (2, 3)])
-    assert list(late._unmoved(states, states)) == [0], "only the message from 3 to 0 was not begun"
+    ring = sight(4, begun=[(rank, (rank + 1) % 4) for rank in range(4)])
+    assert ring.unmoved(states, states) == {}
+    late = sight(4, begun=[(0, 1), (1, 2), (2, 3)])
+    assert list(late.unmoved(states, states)) == [0], "only the message from 3 to 0 was not begun"
 
 
 def test_a_rank_that_moved_between_the_looks_is_not_stuck():
     states = [(record.RECEIVING, 1, 1, 7, 0, 0), (record.RECEIVING, 0, 1, 7, 0, 0)]
     moved = [states[0], (*states[1][:3], 8, 0, 0)]
-    assert set(supervisor(*states)._unmoved(states, states)) == {0, 1}
-    assert set(supervisor(*states)._unmoved(states, moved)) == {0}
+    assert set(sight(2).unmoved(states, states)) == {0, 1}
+    assert set(sight(2).unmoved(states, moved)) == {0}
 
 
 def test_a_full_pipe_counts_only_when_it_was_found_full_again():
     states = [(record.BLOCKED, 1, 1, 7, 0, 40), (record.BLOCKED, 0, 1, 7, 0, 90)]
     slow_to_notice = [states[0], (*states[1][:5], 92)]
     both = [(*states[0][:5], 42), (*states[1][:5], 92)]
-    assert set(supervisor(*states)._unmoved(states, states)) == set()
-    assert set(supervisor(*states)._unmoved(states, slow_to_notice)) == {1}
-    assert set(supervisor(*states)._unmoved(states, both)) == {0, 1}
-    assert set(supervisor(*states, taken=[(0, 1)])._unmoved(states, both)) == {1}, "rank 1 is reading it"
+    assert set(sight(2).unmoved(states, states)) == set()
+    assert set(sight(2).unmoved(states, slow_to_notice)) == {1}
+    assert set(sight(2).unmoved(states, both)) == {0, 1}
+    assert set(sight(2, taken=[(0, 1)]).unmoved(states, both)) == {1}, "rank 1 is reading it"
 
 
 def even_and_odd(chunks, rank, send, recv):

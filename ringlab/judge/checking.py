@@ -5,9 +5,9 @@ import re
 import time
 
 from .. import source
+from ..arguments import WIRES, resolve
 from ..hygiene import LIBRARIES
 from ..reports import Story
-from ..runs import WIRES, resolve
 from ..ship import ship
 from ..supervise import Supervisor
 from ..verdicts import BadInput, RankExited, RankKilled, RinglabError

@@ -15,11 +15,11 @@ import numpy as np
 
 from ..chunks import bounds
 from ..runs import knowing, run
+from ..texts import listed, plural, ranks_of
 from ..verdicts import NoResource, RinglabError, StartupFailed, WrongResult
 from . import faults
 from .endings import mend
 from .finding import Finding
-from .words import listed, plural, ranks_of
 
 LARGE = 100_000  # elements of the case that rounds
 

@@ -2,10 +2,11 @@
 
 from fractions import Fraction
 
+from ..texts import listed, times
 from . import endings, faults, ringlike
 from .finding import Finding
 from .seen import foreign, terms
-from .words import listed, symptom, times
+from .words import symptom
 
 
 def diagnose(seen, what="allreduce", shift=0):

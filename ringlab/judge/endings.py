@@ -3,9 +3,9 @@
 import re
 
 from ..hygiene import LIBRARIES
+from ..texts import listed, plural
 from ..waits import Wait, deadlock
 from .finding import Finding
-from .words import listed, plural
 
 OPEN_BLANK = ("Ellipsis", "ellipsis")
 FRAME = re.compile(r'File "(.*)", line (\d+), in (.*)')

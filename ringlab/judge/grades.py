@@ -8,9 +8,9 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..algorithms import ALGORITHMS
+from ..texts import listed, plural
 from ..verdicts import BadInput
 from .finding import Finding
-from .words import listed, plural
 
 HALVES = {"allreduce": 2, "mean": 2, "reduce_scatter": 1, "all_gather": 1}
 LIMITS = ("bytes", "rounds", "messages")

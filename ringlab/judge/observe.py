@@ -10,9 +10,9 @@ import numpy as np
 from greenlet import GreenletExit
 
 from ..chunks import Chunks
+from ..exceptions import describe_exception
 from ..network import ROUNDS
 from ..probe import Watcher, contents
-from ..rank import describe_exception
 from ..source import calling_line
 from ..verdicts import Deadlock
 from ..wires.virtual import RankFailed, VirtualWire

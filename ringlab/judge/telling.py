@@ -4,10 +4,10 @@ import linecache
 
 from .. import source
 from ..reports import NAMELESS
+from ..texts import listed
 from .learnerfile import LearnerFunction
 from .lending import hazard
 from .verdict import Milestones, Verdict, hints
-from .words import listed
 
 PROMISES = {
     "allreduce": "every rank holds the sum",

@@ -4,6 +4,8 @@ A learner meets them one at a time: the headline says what came out wrong; the f
 what is wrong there, the third how to mend it. No number of a right index stands in the first two.
 """
 
+from ..texts import times
+
 # family -> (what is wrong with it, how to mend it); {name}s are filled in by who found it
 FAMILIES = {
     # -- not there yet
@@ -261,37 +263,6 @@ FAMILIES = {
         "{mend}",
     ),
 }
-
-NUMBERS = {1: "once", 2: "twice"}
-
-
-def times(count):
-    """'twice', '3 times'.
-
-    >>> times(2), times(5)
-    ('twice', '5 times')
-    """
-    return NUMBERS.get(count, f"{count} times")
-
-
-def listed(things, last="and"):
-    """'1, 2 and 4'.
-
-    >>> listed([1, 2, 4])
-    '1, 2 and 4'
-    """
-    things = [str(thing) for thing in things]
-    return f" {last} ".join([", ".join(things[:-1]), things[-1]] if len(things) > 1 else things)
-
-
-def ranks_of(ranks):
-    """'rank 2', 'ranks 1 and 3'."""
-    return f"rank{'' if len(ranks) == 1 else 's'} {listed(ranks)}"
-
-
-def plural(count, word):
-    """'1 message', '2 messages'."""
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def since(round):

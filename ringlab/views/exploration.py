@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import cost, faults
 from ..algorithms import ALGORITHMS
+from ..arguments import WIRES
 from ..network import Network
-from ..runs import WIRES, run
+from ..runs import run
 from ..verdicts import BadInput, Interrupted, RinglabError
 from ..warm import shared_world
 

@@ -14,9 +14,9 @@ import ipywidgets
 import traitlets
 
 from ..algorithms import ALGORITHMS
+from ..arguments import WIRES
 from ..frontend import display_bundle
 from ..presets import PRESETS
-from ..runs import WIRES
 from . import explorer_words as words
 from .exploration import DTYPES, FAULTS, Exploration, Setup
 from .live import LivePlayer

@@ -1,5 +1,6 @@
 """Backward and all-reduces on one axis of time: a step that ran, or the model's, with what nothing hides hatched."""
 
+from ..texts import plural
 from .figures import FIRST, INK, Figure, layout, title
 from .slider import one_at_a_time, slider
 from .still import COLOURS
@@ -45,7 +46,7 @@ def of_timelines(timelines, label, names, active=0, head="the model"):
             bars += _split("sends", bucket, float(sent.start), float(sent.end), float(one.backward), sent.nbytes)
             made = float(sent.ready)
         groups.append(_traces(bars, numbered=len(one.buckets) <= 40))
-        count = f"{len(one.buckets)} bucket{'' if len(one.buckets) == 1 else 's'}"
+        count = plural(len(one.buckets), "bucket")
         words.append(f"{name}: {count}, {1e3 * float(one.exposed):.1f} ms exposed")
     traces, shown = one_at_a_time(groups, active)
     steps = [(change, {"title.text": f"{head}, {said}"}) for change, said in zip(shown, words)]

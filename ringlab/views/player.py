@@ -16,6 +16,7 @@ import zlib
 from pathlib import Path
 
 from .. import verdicts
+from ..texts import plural
 from .encoding import encode
 from .still import still_svg
 
@@ -111,8 +112,4 @@ def script():
 def _summary(trace):
     sent = sum(event.kind == "send" for event in trace.events)
     name = " ".join(str(trace.algorithm).encode(errors="replace").decode().split())
-    return f"{name}, {_count(trace.ranks, 'rank')}, {_count(trace.rounds, 'round')}, {_count(sent, 'message')}"
-
-
-def _count(number, word):
-    return f"{number} {word}" + ("" if number == 1 else "s")
+    return f"{name}, {plural(trace.ranks, 'rank')}, {plural(trace.rounds, 'round')}, {plural(sent, 'message')}"

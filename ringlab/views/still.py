@@ -6,6 +6,7 @@ One SVG text that needs no script: what a player shows in print, in an untrusted
 from html import escape
 
 from ..events import chunk_name
+from ..texts import plural
 from .encoding import in_program_order
 
 # The colours of ranks 0 to 7, as in player.css: hue says whose gradient, and nothing else.
@@ -49,7 +50,7 @@ def _title(trace):
     failed = f", ended by {trace.failure.get('verdict')}" if trace.failure else ""
     failed = ", up to where it goes wrong" if failed.endswith("WRONG_RESULT") else failed
     bars = ", the longer a bar the more ranks are in" if trace.ranks > 8 else ""
-    title = f"{trace.algorithm}, {trace.ranks} rank{'' if trace.ranks == 1 else 's'}{failed}{bars}"
+    title = f"{trace.algorithm}, {plural(trace.ranks, 'rank')}{failed}{bars}"
     return "".join(c if c.isprintable() else " " for c in title)
 
 

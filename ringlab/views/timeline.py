@@ -9,6 +9,7 @@ from html import escape
 
 from ..criticalpath import VIRTUAL, critical_path
 from ..spans import ADD, SEND, WAIT, chunk_names, lanes_of, spans_of
+from ..texts import plural
 from ..verdicts import BadInput
 from .figures import FIRST, INK, THIRD, Figure, layout, painted, pick_unit
 from .gantt import LEGEND
@@ -68,8 +69,8 @@ class Timeline(Figure):
     def _said(self, last):
         trace = self.trace
         sends = sum(event.kind == "send" for event in trace.events)
-        text = f"timeline of {trace.algorithm}, {trace.ranks} rank{'' if trace.ranks == 1 else 's'}, {self.clock}"
-        text += f": {sends} message{'' if sends == 1 else 's'}"
+        text = f"timeline of {trace.algorithm}, {plural(trace.ranks, 'rank')}, {self.clock}"
+        text += f": {plural(sends, 'message')}"
         if trace.failure:
             text += f", ended by {trace.failure.get('verdict')}"
         if trace.clock == VIRTUAL:  # the same whenever it is run

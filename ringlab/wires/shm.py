@@ -24,18 +24,9 @@ import numpy as np
 
 from .. import machine, plain
 from ..arena import Heap
+from .doorbell import BELL, COPIED, COPY, FREE, INLINE, LAST, LENT, LONGEST, PLACE, READ, ROOM, Bell
 from .pipe import BLOCKED, MARK, FrameError, Outbox, wait_for_the_kernel
 
-# A doorbell: a mark, its length, source, kind, length of the header, call, tag of the collective, number of the
-# message; the header and the payload, or where they are; a last byte, which no doorbell begins with, so that one which
-# was cut short is found out by the next.
-BELL = struct.Struct("<HHHHHIII")
-LAST = b"\xa5"
-INLINE, LENT, COPIED, READ, FREE = range(5)  # kinds
-PLACE = struct.Struct("<Q")
-COPY = struct.Struct("<QQI")  # of a copy: its place, its bytes, and those of the header behind it (0: it came along)
-LONGEST = min(getattr(select, "PIPE_BUF", 512), 4096)
-ROOM = LONGEST - BELL.size - len(LAST)  # for a header and a payload
 LENT_FROM = LONGEST // 2  # bytes; copying less is no slower than lending it, and needs no READ
 AT_ONCE = 1 << 16  # bytes taken from the pipe in one read
 # Looks at a count before a rank sleeps. Where looking did not help, the next look is shorter: ranks that share cores,
@@ -58,7 +49,7 @@ class ShmWire:
         self.rank, self.arena = rank, arena
         self.on_progress = None  # never called: no message comes in parts
         self._inbox, self._bells, self._peers = inbox, bells, sorted({rank, *bells})
-        self._outboxes = {peer: Outbox(_Bell(fd)) for peer, fd in bells.items()}
+        self._outboxes = {peer: Outbox(Bell(fd)) for peer, fd in bells.items()}
         self._late = set()  # peers to whom not all is written yet
         self._counts, self._cpus = arena.counts, machine.cpus()
         self._rung = {peer: arena.count(rank, peer) for peer in bells}
@@ -350,19 +341,3 @@ class ShmWire:
     def _remember(self, header, array):
         if len(self._arrays) < KNOWN:
             self._arrays[header] = array.dtype, array.shape
-
-
-class _Bell:
-    """The writing end of a peer's pipe, in the manner of a socket."""
-
-    def __init__(self, fd):
-        self._fd = fd
-        os.set_blocking(fd, False)
-
-    def send(self, data):
-        """All or nothing, since a doorbell is no longer than PIPE_BUF."""
-        return os.write(self._fd, data)
-
-    def fileno(self):
-        """The descriptor."""
-        return self._fd

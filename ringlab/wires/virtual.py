@@ -1,9 +1,7 @@
 """The virtual wire: all ranks in one process under a virtual clock.
 
 Every rank is a greenlet that runs the unmodified algorithm on real arrays; only time is simulated. A message holds
-its sender's out-port and its receiver's in-port for the network's `alpha + beta * nbytes`. Only the head of each
-out-queue competes, a transfer starts when both ports are free, ties go by waiting time and then by rank. The clock
-only adds and compares, so with Fractions its times are exact, and they never depend on scheduling.
+its sender's out-port and its receiver's in-port for the network's `alpha + beta * nbytes`: ports.py.
 
 How it goes: ranks run until each of them waits. Then the clock moves to the next moment at which an in-port is free
 and wanted, the message that has waited longest for it starts, its end is known, and whoever waited for it runs on. A
@@ -13,23 +11,20 @@ When no rank can move, that is known at once, by the state and not by a timeout.
 """
 
 import contextvars
-import copy
-from collections import deque
-from heapq import heappop, heappush
+from heapq import heappush
 from sys import _getframe
 
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from .. import source
 from ..network import ROUNDS
-from ..plain import numbers_in
+from ..plain import copied, numbers_in
 from ..record import RECV, SEND
+from ..source import calling_line, our_line
 from ..waits import Wait, deadlock
+from .ports import NOBODY, Transfers
 
 FIELDS = 6  # of an event in a rank's log: kind, peer, line, nbytes, start, end
-NOBODY = -1
-BETWEEN = {__file__, source.PACKAGE + "simulate.py"}  # files between an algorithm of ours and this wire
 ndarray = np.ndarray
 
 
@@ -42,48 +37,6 @@ class RankFailed(Exception):
     def __init__(self, rank, events=0):
         super().__init__(f"rank {rank} raised")
         self.rank, self.events, self.waits, self.programs = rank, events, {}, []
-
-
-class OutPort:
-    """Messages leave one after the other: `head` is the one that competes, `more` those behind it.
-
-    A message is (link, posted, nbytes, payload, place in the log, receipt).
-    """
-
-    __slots__ = ("free", "head", "more")
-
-    def __init__(self):
-        self.free, self.head, self.more = 0, None, deque()
-
-
-class InPort:
-    """Messages arrive one after the other.
-
-    wanted: heap of (ready, sender, its OutPort), whose heads compete for this port.  due: when it is next seen to.
-    """
-
-    __slots__ = ("due", "free", "wanted")
-
-    def __init__(self):
-        self.free, self.wanted, self.due = 0, [], None
-
-
-class Link:
-    """The way from `src` to `dst`: its ports, and what has arrived: (end, payload, nbytes), `first` and `more`."""
-
-    __slots__ = ("called", "dst", "first", "gate", "log", "more", "out", "src", "started")
-
-    def __init__(self, src, dst, out, gate, log):
-        self.src, self.dst, self.out, self.gate, self.log = src, dst, out, gate, log
-        self.first, self.more, self.started = None, deque(), 0
-        self.called = None  # when dst first heard of src
-
-    def arrive(self, message):
-        """Keep what has arrived until it is received."""
-        if self.first is None:
-            self.first = message
-        else:
-            self.more.append(message)
 
 
 class VirtualWire:
@@ -99,18 +52,11 @@ class VirtualWire:
         self.ranks, self.network = ranks, network.check(ranks)
         self.now = [0] * ranks
         self._logs = [[] for _ in range(ranks)]
-        self.on_switch, self._on_progress, self._lines = on_switch, on_progress, lines
-        self._links = [{} for _ in range(ranks)]  # per sender: receiver -> Link
-        self._out, self._in = {}, {}  # ports by the network's names for them
-        self._agenda, self._times = {}, []  # time -> in-ports that are due; heap of these times
-        self._asked = [NOBODY] * ranks  # whose message each rank waits for
-        self._offers: list = [None] * ranks  # (peer, receipt) of a send in which each rank waits
+        self.on_switch, self._lines = on_switch, lines
+        self._transfers = Transfers(network, self.now, self._logs, on_progress)
         self._lines_at = [0] * ranks  # where each rank waits, or waited last
-        self._runnable = deque()
         self._done, self._failed = set(), []
         self._over = False
-        self._count = 0
-        self._plain, self._costs = network.plain, {}
         self._pairs = None
 
     @property
@@ -148,9 +94,7 @@ class VirtualWire:
 
     def unread(self):
         """(src, dst) pairs with messages that nobody received."""
-        left = {(link.src, link.dst) for links in self._links for link in links.values() if link.first}
-        left |= {(m[0].src, m[0].dst) for port in self._out.values() for m in (port.head, *port.more) if m}
-        return sorted(left)
+        return self._transfers.unread()
 
     def completed(self, rank):
         """How many sends and receives the rank has behind it."""
@@ -174,11 +118,12 @@ class VirtualWire:
         The few lines that every message passes are written out here, and what all ranks share stands in the outer
         function: with a thousand ranks, speed is a matter of how much memory each message touches.
         """
-        now, asked, agenda, times, lines_at = self.now, self._asked, self._agenda, self._times, self._lines_at
-        eager, plain, ours, other = self.network.eager, self._plain, self._lines == "ours", self._lines is True
+        transfers, now, logs, lines_at = self._transfers, self.now, self._logs, self._lines_at
+        asked, agenda, times, links_of = transfers.asked, transfers.agenda, transfers.times, transfers.links
+        find, compete, invite = transfers.link, transfers.compete, transfers.invite
+        eager, plain, ours, other = self.network.eager, transfers.plain, self._lines == "ours", self._lines is True
         seen = {}  # instruction -> (code, line): looking a line up is slow
-        find, logs, links_of = self._link, self._logs, self._links
-        compete, wait, invite, send_waiting = self._compete, self._wait, self._invite, self._send_waiting
+        wait, send_waiting = self._wait, self._send_waiting
 
         def pair(rank):
             log, links, sources = logs[rank], links_of[rank], {}  # sources: sender -> Link to this rank
@@ -189,13 +134,13 @@ class VirtualWire:
                 if ours:
                     frame = _getframe(1)
                     known = seen.get(frame.f_lasti)
-                    line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+                    line = known[1] if known and known[0] is frame.f_code else our_line(frame, seen)
                 elif other:
-                    line = source.calling_line()
+                    line = calling_line()
                 if x.__class__ is ndarray:
                     nbytes, payload = x.nbytes, x.copy()
                 else:
-                    nbytes, payload = numbers_in(x), _copied(x)
+                    nbytes, payload = numbers_in(x), copied(x)
                 if eager is not None and nbytes > eager:
                     return send_waiting(link, nbytes, payload, line)
                 time = now[rank]
@@ -208,7 +153,7 @@ class VirtualWire:
                 out.head = message
                 if not plain:
                     return compete(out)
-                gate = link.gate  # from here on as in _compete and _schedule
+                gate = link.gate  # from here on as in Transfers.compete
                 if time < out.free:
                     time = out.free
                 heappush(gate.wanted, (time, rank, out))
@@ -230,9 +175,9 @@ class VirtualWire:
                 if ours:
                     frame = _getframe(1)
                     known = seen.get(frame.f_lasti)
-                    line = known[1] if known and known[0] is frame.f_code else _our_line(frame, seen)
+                    line = known[1] if known and known[0] is frame.f_code else our_line(frame, seen)
                 elif other:
-                    line = source.calling_line()
+                    line = calling_line()
                 since = now[rank]
                 if link.first is None:
                     asked[rank], lines_at[rank] = src, line
@@ -254,9 +199,9 @@ class VirtualWire:
     def sendrecv(self, rank, x, dst, src, recv):
         """Send to `dst` and receive from `src` with the rank's own `recv`: neither waits for the other."""
         nbytes, eager = numbers_in(x), self.network.eager
-        line = source.calling_line() if self._lines else 0
+        line = calling_line() if self._lines else 0
         receipt = None if eager is None or nbytes <= eager or dst == rank else []
-        self._post(self._link(rank, dst), nbytes, _copied(x), line, receipt)
+        self._transfers.post(self._transfers.link(rank, dst), nbytes, copied(x), line, receipt)
         got = recv(src)
         if receipt is not None:
             self._await_receipt(rank, dst, receipt, line)
@@ -264,156 +209,15 @@ class VirtualWire:
 
     def _send_waiting(self, link, nbytes, payload, line):
         receipt = []
-        self._post(link, nbytes, payload, line, receipt)
+        self._transfers.post(link, nbytes, payload, line, receipt)
         self._await_receipt(link.src, link.dst, receipt, line)
-
-    def _post(self, link, nbytes, payload, line, receipt):
-        """Queue a message; `receipt` (a list) gets its end, when it is to wait for its receiver."""
-        time, log, out = self.now[link.src], link.log, link.out
-        log.extend((SEND, link.dst, line, nbytes, time, time))
-        message = (link, time, nbytes, payload, len(log) - 2, receipt)
-        if link.src == link.dst:
-            if receipt is None:
-                link.arrive((time, payload, nbytes))
-        elif out.head is not None:
-            out.more.append(message)
-        else:
-            out.head = message
-            self._compete(out)
 
     def _await_receipt(self, rank, dst, receipt, line):
         if not receipt:
-            self._offers[rank], self._lines_at[rank] = (dst, receipt), line
+            self._transfers.offers[rank], self._lines_at[rank] = (dst, receipt), line
             self._wait(rank)
         if receipt[0] > self.now[rank]:
             self.now[rank] = receipt[0]
-
-    # ---- ports ---------------------------------------------------------------------------------------------
-
-    def _link(self, src, dst):
-        link = self._links[src].get(dst) if 0 <= src < self.ranks else None
-        if link is not None:
-            return link
-        for peer, does in ((dst, f"rank {src} sends to"), (src, f"rank {dst} receives from")):
-            if not 0 <= peer < self.ranks:
-                raise ValueError(f"{does} rank {peer}: ranks are 0 to {self.ranks - 1}")
-        out = self._out.setdefault(self.network.port(src, dst), OutPort())
-        gate = self._in.setdefault(self.network.port(dst, src), InPort())
-        link = self._links[src][dst] = Link(src, dst, out, gate, self._logs[src])
-        return link
-
-    def _compete(self, out):
-        """Let the head of an out-queue compete for its receiver's in-port, if it may go at all by now."""
-        link, ready, *_, receipt = out.head
-        src, dst = link.src, link.dst
-        ready = max(ready, out.free)
-        if receipt is not None:
-            if self._asked[dst] != src:
-                return  # until the receiver asks: see _invite
-            ready = max(ready, self.now[dst])
-        if not self._plain:
-            ready = self._opens(link, ready)
-            if ready is None:
-                return
-        heappush(link.gate.wanted, (ready, src, out))
-        self._schedule(link.gate, ready)
-
-    def _schedule(self, gate, time):
-        """See to an in-port as soon as it is free from `time` on."""
-        time = max(time, gate.free)
-        if gate.due is None or time < gate.due:
-            gate.due = time
-            if time in self._agenda:
-                self._agenda[time].append(gate)
-            else:
-                self._agenda[time] = [gate]
-                heappush(self._times, time)
-
-    def _opens(self, link, time):
-        """The first moment from `time` on at which the network lets a message start; None while it does not."""
-        if link.dst in self.network.nat:
-            called = self._link(link.dst, link.src).called
-            if called is None:
-                return None  # until the receiver has called: see _start
-            time = max(time, called)
-        return self.network.opens(link.src, link.dst, time)
-
-    def _invite(self, link):
-        """The receiver asks: if the message at the head waits for that, it may now compete."""
-        head = link.out.head
-        if head is not None and head[-1] is not None and head[0] is link:
-            self._compete(link.out)
-
-    def _advance(self):
-        """Move the clock to the next moment at which in-ports are due, and start a transfer on each of them."""
-        time = heappop(self._times)
-        plain, costs, asked, wake = self._plain, self._costs, self._asked, self._runnable.append
-        due = self._agenda.pop(time)
-        for gate in due:
-            if gate.due != time:  # it was seen to earlier
-                continue
-            gate.due = None
-            _, src, out = heappop(gate.wanted)
-            if not plain:
-                self._start_if_open(gate, out, time)
-            else:
-                link, _, nbytes, payload, place, receipt = out.head
-                out.head = out.more.popleft() if out.more else None
-                if nbytes not in costs:
-                    costs[nbytes] = self.network.seconds(src, link.dst, nbytes)
-                end = out.free = gate.free = time + costs[nbytes]
-                log = link.log
-                log[place], log[place + 1] = time, end
-                if link.first is None:
-                    link.first = end, payload, nbytes
-                else:
-                    link.more.append((end, payload, nbytes))
-                dst = link.dst
-                if asked[dst] == src:
-                    asked[dst] = NOBODY
-                    wake(dst)
-                if receipt is not None:
-                    self._acknowledge(src, receipt, end)
-                if out.head is not None:
-                    self._compete(out)
-            if gate.wanted:
-                self._schedule(gate, gate.wanted[0][0])
-        if self._on_progress is not None:
-            self._count += len(due)
-            self._on_progress(self._count)
-
-    def _start_if_open(self, gate, out, time):
-        """As in _advance, where the network has more to say than alpha and beta."""
-        link, _, nbytes, payload, place, receipt = out.head
-        src, dst = link.src, link.dst
-        opens = self.network.opens(src, dst, time)
-        if opens != time:
-            if opens is not None:  # a window has closed while it waited for the port
-                heappush(gate.wanted, (opens, src, out))
-            return
-        out.head = out.more.popleft() if out.more else None
-        end = out.free = gate.free = time + self.network.seconds(src, dst, nbytes, link.started)
-        link.started += 1
-        link.log[place], link.log[place + 1] = time, end
-        link.arrive((end, payload, nbytes))
-        if self._asked[dst] == src:
-            self._asked[dst] = NOBODY
-            self._runnable.append(dst)
-        if receipt is not None:
-            self._acknowledge(src, receipt, end)
-        if out.head is not None:
-            self._compete(out)
-        if link.called is None:
-            link.called = end
-            back = self._link(dst, src)
-            if src in self.network.nat and back.out.head is not None and back.out.head[0] is back:
-                self._compete(back.out)
-
-    def _acknowledge(self, src, receipt, end):
-        receipt.append(end)
-        if self._offers[src] is not None and self._offers[src][1] is receipt:
-            self._offers[src] = None
-            self._runnable.append(src)
 
     # ---- ranks ---------------------------------------------------------------------------------------------
 
@@ -436,11 +240,11 @@ class VirtualWire:
 
     def _next(self):
         """The task that runs next: transfers start until there is one; the hub when nothing can move."""
-        while not self._runnable:
-            if not self._times or self._over:
+        while not self._transfers.runnable:
+            if not self._transfers.times or self._over:
                 return self._hub
-            self._advance()
-        return self._give_floor(self._runnable.popleft())
+            self._transfers.advance()
+        return self._give_floor(self._transfers.runnable.popleft())
 
     def _give_floor(self, rank):
         if self.on_switch is not None:
@@ -449,13 +253,13 @@ class VirtualWire:
 
     def _wait(self, rank):
         """Let others run until somebody wakes this rank."""
-        runnable, times = self._runnable, self._times
+        runnable, times = self._transfers.runnable, self._transfers.times
         if self._starting:
             return self._hub.switch()
         while not runnable:
             if not times or self._over:
                 return self._hub.switch()
-            self._advance()
+            self._transfers.advance()
         woken = runnable.popleft()
         if self.on_switch is not None:
             self.on_switch(woken)
@@ -465,7 +269,7 @@ class VirtualWire:
     def _end(self):
         """Unwind the ranks that are left in a wait."""
         self._over = True
-        self._runnable.clear()
+        self._transfers.runnable.clear()
         for task in self._tasks:
             if task and not task.dead:
                 task.throw(GreenletExit)
@@ -477,10 +281,10 @@ class VirtualWire:
         found = {}
         for rank in range(self.ranks):
             events, line = self.completed(rank), self._lines_at[rank]
-            if self._asked[rank] != NOBODY:
-                found[rank] = Wait(rank, self._asked[rank], False, line, events)
-            elif self._offers[rank] is not None:
-                found[rank] = Wait(rank, self._offers[rank][0], True, line, events - 1)
+            if self._transfers.asked[rank] != NOBODY:
+                found[rank] = Wait(rank, self._transfers.asked[rank], False, line, events)
+            elif self._transfers.offers[rank] is not None:
+                found[rank] = Wait(rank, self._transfers.offers[rank][0], True, line, events - 1)
         return found
 
     def _behind(self, waits):
@@ -494,37 +298,8 @@ class VirtualWire:
         clocks = clocks_of([[event[0] for event in mine] for mine in before], [[e[1] for e in mine] for mine in before])
         waits = {rank: wait._replace(round=clocks[rank]) for rank, wait in waits.items()}
         for wait in waits.values():
-            head = self._link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.head
-            why = head is not None and self._shut(head[0])
+            head = self._transfers.link(*((wait.rank, wait.peer) if wait.sending else (wait.peer, wait.rank))).out.head
+            why = head is not None and self._transfers.shut(head[0])
             if why:
                 return deadlock(waits, self._done, shut=(wait.rank, why), programs=before)
         return deadlock(waits, self._done, programs=before)
-
-    def _shut(self, link):
-        """Why a message cannot take this link, in words; None when it can."""
-        src, dst = link.src, link.dst
-        if (src, dst) in self.network.blocked:
-            return f"nothing that rank {src} sends reaches rank {dst} (network.blocked)"
-        if dst in self.network.nat and self._link(dst, src).called is None:
-            return f"rank {dst} is behind NAT and has not called rank {src} first (network.nat)"
-        if self.network.opens(src, dst, max(self.now)) is None:
-            return f"the way from rank {src} to rank {dst} is off for good (network.off)"
-        return None
-
-
-def _our_line(frame, seen):
-    """Line of the nearest frame that is neither the wire's nor around it; `seen` keeps it for a direct caller."""
-    caller = frame
-    while frame.f_code.co_filename in BETWEEN:
-        frame = frame.f_back
-    if frame is caller:
-        seen[frame.f_lasti] = frame.f_code, frame.f_lineno
-    return frame.f_lineno
-
-
-def _copied(x):
-    if isinstance(x, ndarray):
-        return x.copy()
-    if type(x) in (list, tuple):
-        return [_copied(part) for part in x]
-    return copy.deepcopy(x)
