@@ -247,6 +247,11 @@ def test_a_peer_that_dies_is_a_note_and_not_an_end(monkeypatch):
     assert "mpich with 2 ranks ended early: mpi4py does not belong to this mpiexec" in found.notes
 
 
+def of_peers():
+    """Names in /dev/shm that are not of kernels: our own, and semaphores of progress bars in other tests."""
+    return {file for file in os.listdir("/dev/shm") if not file.startswith(("ringlab", "sem."))}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mpich", "openmpi", "gloo"])
 def test_side_by_side_with(name):
@@ -255,9 +260,9 @@ def test_side_by_side_with(name):
         # PyTorch is no dependency of the lab, and Windows has no wheels of MPICH; else CI has both MPIs
         assert name == "gloo" or sys.platform == "win32" or (name == "openmpi" and not os.environ.get("CI")), reason
         pytest.skip(reason)
-    before = {file for file in os.listdir("/dev/shm") if not file.startswith("ringlab")}
+    before = of_peers()
     found = bench.compare(ranks=[2, 4], sizes=[256, "1MiB"], wires=["shm"], against=[name], turns=2)
-    assert {file for file in os.listdir("/dev/shm") if not file.startswith("ringlab")} <= before, "peers tidy up too"
+    assert of_peers() <= before, "peers tidy up too"
     theirs = [row for row in found if row.who == name]
     assert len(theirs) == 4
     assert all(row.right and row.buffers == "private" for row in theirs)

@@ -6,6 +6,7 @@ function stills(el) {
 }
 
 export default {
+  initialize: ({ model }) => void hear(model),
   render({ model, el }) {
     const label = document.createElement("label");
     const field = document.createElement("input");

@@ -7,9 +7,7 @@ panel is made (ipywidgets and anywidget take half a second).
 
 import asyncio
 import html
-from pathlib import Path
 
-import anywidget
 import ipywidgets
 import traitlets
 
@@ -22,8 +20,8 @@ from .exploration import DTYPES, FAULTS, Exploration, Setup
 from .live import LivePlayer
 from .player import show
 from .timeline import timeline
+from .widget import Widget, text_of, with_hearing
 
-HERE = Path(__file__).parent
 SIZES = tuple(2**k for k in range(6, 23, 2))  # 64 bytes to 4 MiB
 MOST_RANKS = 16
 NONE = "none"  # the choice of nothing: a dropdown shows None as an empty place
@@ -42,11 +40,11 @@ def explore(
     return Explorer(Setup(ranks, nbytes, algorithm, wire, network, dtype, slow, fault))
 
 
-class CopyLine(anywidget.AnyWidget):
+class CopyLine(Widget):
     """A line of Python with a button that copies it."""
 
-    _esm = HERE / "copyline.js"
-    _css = (HERE / "copyline.css").read_text(encoding="utf-8") + (HERE / "explorer.css").read_text(encoding="utf-8")
+    _esm = with_hearing(text_of("copyline.js"))
+    _css = text_of("copyline.css") + text_of("explorer.css")
     line = traitlets.Unicode().tag(sync=True)
 
     def __repr__(self):

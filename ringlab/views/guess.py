@@ -4,18 +4,15 @@ Imported only when one is shown (anywidget takes a third of a second). The widge
 learner's values; `classroom` decides what they mean. Their plain form is given by `frontend.bundle`.
 """
 
-from pathlib import Path
-
-import anywidget
 import traitlets
 
-HERE = Path(__file__).parent
+from .widget import HERE, Widget, text_of, with_hearing
 
 
-class Buttons(anywidget.AnyWidget):
+class Buttons(Widget):
     """One question, one button per choice. The front end sets `clicked`; the rest is set here."""
 
-    _esm = HERE / "guess.js"
+    _esm = with_hearing(text_of("guess.js"))
     _css = HERE / "guess.css"
     question = traitlets.Unicode().tag(sync=True)
     labels = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -41,10 +38,10 @@ class Buttons(anywidget.AnyWidget):
             self.answer = asked.answer or ""
 
 
-class Questions(anywidget.AnyWidget):
+class Questions(Widget):
     """Several questions with the same answers, each a group of radio buttons. The front end sets `picked`."""
 
-    _esm = HERE / "questions.js"
+    _esm = with_hearing(text_of("questions.js"))
     _css = HERE / "guess.css"
     title = traitlets.Unicode().tag(sync=True)
     texts = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -1,6 +1,7 @@
 // The player as a widget: the same mountRing, with its step and its focus rank shared with Python.
 
 export default {
+  initialize: ({ model }) => void hear(model),
   render({ model, el }) {
     const host = document.createElement("div");
     host.className = "ringlab-player";

@@ -4,21 +4,21 @@ Imported only when one is shown (anywidget takes a third of a second). It shows 
 program; a saved notebook keeps no picture of it, so lessons use `rl.show` unless Python has to react.
 """
 
-import anywidget
 import traitlets
 
 from .encoding import encode
-from .player import HERE, Player, script, trace_of
+from .player import Player, script, trace_of
+from .widget import Widget, text_of, with_hearing
 
 
-class LivePlayer(anywidget.AnyWidget):
+class LivePlayer(Widget):
     """A player whose `step` and `focus` go both ways.
 
     step: where it stands, 0 (before the first round) to `steps`; between adding and copying there is a stop too.
     focus: the rank that the sentence speaks of.
     """
 
-    _esm = script() + "\n" + (HERE / "live.js").read_text(encoding="utf-8")
+    _esm = with_hearing(script(), text_of("live.js"))
     data = traitlets.Dict().tag(sync=True)
     options = traitlets.Dict().tag(sync=True)
     step = traitlets.Int(0).tag(sync=True)

@@ -126,7 +126,7 @@ def lab(folder):
         yield Server(process, address, folder, proxy, audit)
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
         proxy.shutdown()
         proxy.server_close()

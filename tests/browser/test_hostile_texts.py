@@ -10,6 +10,7 @@ import ringlab as rl
 from ringlab.trace import Trace
 from ringlab.views import player
 from ringlab.views.encoding import encode
+from ringlab.views.widget import text_of, with_hearing
 from ringlab.waits import Wait
 
 pytestmark = pytest.mark.browser
@@ -163,7 +164,7 @@ ASK = """([code, texts]) => {
 def test_fifty_texts_do_nothing_in_questions(show, widget):
     page = show(html="").page
     page.evaluate(COUNT_HITS)
-    code = (player.HERE / f"{widget}.js").read_text(encoding="utf-8")
+    code = with_hearing(text_of(f"{widget}.js"))
     assert page.evaluate(ASK, [code, SCRIPTS]) == [True] * len(SCRIPTS)
     assert page.evaluate(FOREIGN, "head > *, input[type=radio]") == []
     assert page.evaluate("window.hits") == 0

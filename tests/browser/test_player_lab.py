@@ -65,7 +65,18 @@ def code(number, source, *outputs):
     return {**about, "source": source, "outputs": list(outputs)}
 
 
-def test_a_live_player_goes_both_ways(page, server):
+# anywidget's two seconds are over before any script can have been loaded.
+NO_TIME = """AbortSignal.timeout = () => {
+  const over = new AbortController();
+  queueMicrotask(() => over.abort());
+  return over.signal;
+};"""
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_live_player_goes_both_ways(page, server, slow):
+    if slow:
+        page.add_init_script(NO_TIME)
     first = "import ringlab as rl\n\nplayer = rl.live(rl.run(rl.ring_allreduce, wire='virtual'))\nplayer"
     open_notebook(
         page,
@@ -88,6 +99,20 @@ def test_a_live_player_goes_both_ways(page, server):
     page.locator(".jp-Notebook .cm-content").last.click()
     page.keyboard.press("Shift+Enter")
     page.get_by_text("at 6", exact=True).wait_for()
+    assert any("Failed to initialize model" in error for error in page.errors) == slow
+
+
+def test_a_guess_is_answered_on_a_slow_page(page, server):
+    page.add_init_script(NO_TIME)
+    ask = "import ringlab as rl\n\nasked = rl.predict('How many?', ['one', 'two'])"
+    open_notebook(page, server, "guess.ipynb", code(1, ask), code(2, "asked.reveal('two')"))
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=1000 * harness.SECONDS)
+    page.locator(".jp-Notebook .cm-content").first.click()
+    page.keyboard.press("Shift+Enter")
+    page.get_by_role("button", name="one").click(timeout=1000 * harness.SECONDS)
+    page.locator(".jp-Notebook .cm-content").last.click()
+    page.keyboard.press("Shift+Enter")
+    page.locator(".ringlab-right").get_by_text("two").wait_for()
 
 
 def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
@@ -104,3 +129,5 @@ def test_a_saved_notebook_shows_the_picture_before_it_is_trusted(page, server):
     assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 300
     assert picture.get_attribute("alt").startswith("Still picture of the player: ring_allreduce, 4 ranks")
     assert page.locator("[data-steps]").count() == 0
+    # A server that is told to stop while a kernel starts waits for it, up to a minute.
+    page.get_by_text("Python 3 (ipykernel) | Idle").wait_for(timeout=1000 * harness.SECONDS)
