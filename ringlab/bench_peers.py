@@ -17,6 +17,7 @@ from .verdicts import BadInput
 
 UP_SECONDS = 120  # until all processes of a peer have met
 ANSWER_SECONDS = 300  # for one measurement
+LAST_WORDS_SECONDS = 5  # for the others of a peer of which one process has ended
 
 
 class Peer(NamedTuple):
@@ -170,6 +171,11 @@ class PeerJob:
         return [answers[rank] for rank in range(self.ranks)]
 
     def _last_words(self):
+        """The line that tells why; it may be that of a process that ends a moment after the first."""
+        end = time.monotonic() + LAST_WORDS_SECONDS
+        for process in self._processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(max(0.0, end - time.monotonic()))
         self._errors.flush()
         self._errors.seek(0)
         lines = [line.strip() for line in self._errors.read().splitlines() if line.strip()]

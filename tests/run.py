@@ -30,10 +30,10 @@ class Part(NamedTuple):
 
 
 STYLE = [
-    Part("style: ruff check", 10, ["-m", "ruff", "check", "."]),
-    Part("style: ruff format", 10, ["-m", "ruff", "format", "--check", "."]),
-    Part("types: mypy", 60, ["-m", "mypy"]),
-    Part("security: bandit", 20, ["-m", "bandit", "-q", "-ll", "-c", "pyproject.toml", "-r", "ringlab", "lab.py"]),
+    Part("style: ruff check", 5, ["-m", "ruff", "check", "."]),
+    Part("style: ruff format", 5, ["-m", "ruff", "format", "--check", "."]),
+    Part("types: mypy", 20, ["-m", "mypy"]),
+    Part("security: bandit", 10, ["-m", "bandit", "-q", "-ll", "-c", "pyproject.toml", "-r", "ringlab", "lab.py"]),
 ]
 QUICK = [
     Part("unit tests", 150, [*PYTEST, *TWO]),
@@ -41,9 +41,9 @@ QUICK = [
 ]
 FULL = [
     *STYLE,
-    Part("unit tests, slow ones too", 300, [*PYTEST, *TWO, "-m", "not browser and not night"]),
-    Part("lessons: nbval", 240, NBVAL),
-    Part("browser", 240, [*PYTEST, "-n", "2", "--dist", "worksteal", "-m", "browser"]),
+    Part("unit tests, slow ones too", 440, [*PYTEST, *TWO, "-m", "not browser and not night"]),
+    Part("lessons: nbval", 110, NBVAL),
+    Part("browser", 290, [*PYTEST, "-n", "2", "--dist", "worksteal", "-m", "browser"]),
 ]
 NIGHT = [*FULL, Part("night", 3600, [*PYTEST, "-m", "night"])]
 
