@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import textwrap
 import types
 from pathlib import Path
 
@@ -362,3 +363,21 @@ def test_a_full_disk_when_the_copies_are_made(spoken, monkeypatch, tmp_path):
 )
 def test_the_port_that_is_asked_for(words, port):
     assert start.port_of(words) == port
+
+
+def test_a_request_of_the_last_moment_does_not_keep_the_lab_from_ending():
+    code = """
+        import anyio.to_thread, asyncio
+        from ringlab.lab.start import end_tasks
+        loop = asyncio.new_event_loop()
+        async def request():
+            await anyio.to_thread.run_sync(int)  # a thread that lives as long as this task
+            loop.stop()
+            await asyncio.Event().wait()
+        task = loop.create_task(request())
+        loop.run_forever()
+        end_tasks(loop)
+        print("over")
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "over\n"), done.stderr

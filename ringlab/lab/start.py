@@ -4,6 +4,7 @@ Nothing of the user's own Jupyter settings is read or written: theme and layout 
 of the copies. Whatever the user adds on the command line is JupyterLab's, and wins over what stands here.
 """
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -76,7 +77,19 @@ def serve(argv, folder):
 
     server.io_loop.add_callback(announce)  # after the callback that opens the port
     server.start()
+    end_tasks(server.io_loop.asyncio_loop)
     return 0
+
+
+def end_tasks(loop):
+    """Cancel what a stopped event loop still has to do, as asyncio.run would.
+
+    A request of that moment can hold a thread, for which Python waits at its exit: the lab would never end.
+    """
+    tasks = asyncio.all_tasks(loop)
+    for task in tasks:
+        task.cancel()
+    loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
 
 
 def settings(folder):
