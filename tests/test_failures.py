@@ -210,7 +210,7 @@ ENDINGS = {
     "is killed while ranks idle": "os.kill(os.getpid(), 9)",
     "is killed while ranks spin": "killed_when_all_are_busy(); rl.run(spin, timeout=60)",
     "is killed while C code keeps the GIL": "killed_when_all_are_busy(); rl.run(grip, timeout=60)",
-    "exits in a thread's call": "threading.Thread(target=rl.run, args=(spin,), daemon=True).start(); time.sleep(0.5)",
+    "exits in a thread's call": "threading.Thread(target=rl.run, args=(spin,), daemon=True).start(); all_are_busy()",
 }
 
 
@@ -219,17 +219,20 @@ ENDINGS = {
 def test_nothing_is_left_when_the_kernel(ending, tmp_path):
     marker = f"RINGLAB_TEST={os.getpid()}-{abs(hash(ending))}"
     code = f"""
-        import os, threading, time, ringlab as rl
+        import itertools, os, threading, time, ringlab as rl
         folder = {str(tmp_path)!r}
+        def touch(rank):
+            open(os.path.join(folder, f"{{rank}}-{{os.getpid()}}"), "w").close()
+            return 0
         def spin(chunks, rank, send, recv):
-            open(os.path.join(folder, str(rank)), "w").close()
-            while True: pass
+            for again in itertools.count():
+                again or touch(rank)
         def grip(chunks, rank, send, recv):
-            open(os.path.join(folder, str(rank)), "w").close()
-            sum(range(10**13))  # a day of C code that never gives up the GIL
+            sum(itertools.chain(map(touch, [rank]), range(10**13)))  # a day of C code that never gives up the GIL
+        def all_are_busy():
+            while len(os.listdir(folder)) < 5: time.sleep(0.02)  # rank 0 of the probe, then all four
         def kill():
-            while len(os.listdir(folder)) < 4: time.sleep(0.02)
-            time.sleep(0.3)  # by now they are in their loops
+            all_are_busy()
             os.kill(os.getpid(), 9)
         def killed_when_all_are_busy():
             threading.Thread(target=kill, daemon=True).start()

@@ -30,4 +30,8 @@ class Widget(anywidget.AnyWidget):
     def __init__(self, **traits):
         own = uuid.uuid4().hex
         super().__init__(own=own, model_id=own, **traits)
-        self.on_msg(lambda widget, said, buffers: widget.send_state() if said == "again" else None)
+        self.on_msg(lambda widget, said, buffers: widget.tell_again() if said == "again" else None)
+
+    def tell_again(self):
+        """Send all that can have changed; the script and the looks came with the widget itself."""
+        self.send_state([name for name in self.keys if not name.startswith("_")])
